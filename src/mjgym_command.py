@@ -4,9 +4,13 @@
 and `mjgym doctor` runs where the engine cannot be imported. So this module, which is outside of the
 package, puts the package into `sys.modules` unread; it is read when the first of its names is asked
 for. Nothing else in the package knows of that.
+
+The command's matrices are small, so BLAS and OpenMP get one thread, unless `OMP_NUM_THREADS` or the
+library's own variable says otherwise: with more, threads that wait for a busy core spin.
 """
 
 import importlib.util
+import os
 import sys
 from types import ModuleType
 from typing import Any
@@ -45,6 +49,7 @@ def defer() -> None:
 
 def main() -> None:
     """Run the command."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when NumPy and PyTorch are loaded
     defer()
     from mjgym.cli.app import main as run
 

@@ -85,7 +85,7 @@ def pytest_collection() -> Generator[None, Any, Any]:
     return result
 
 
-NEEDS = ("gl", "browser", "display", "numba", "warp", "wheel")
+NEEDS = ("nightly", "gl", "browser", "display", "compiled", "warp", "wheel")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -130,20 +130,16 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 @pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
-    """Environments and policies of viewers, of which none opens."""
-    from mjgym import viewing
-
-    shown: list[tuple[Any, Any]] = []
-    monkeypatch.setattr(viewing, "launch", lambda env, policy: shown.append((env, policy)))
-    return shown
+def compiled_forces() -> None:
+    """OpenSim's forces in compiled steps, which `test_compiled_walker` holds to those in NumPy."""
+    pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
+    assert gymnasium.make("l2m/walk_forward-v0").unwrapped.uncompiled == ""
 
 
 @pytest.fixture
-def compiled_forces() -> None:
-    """OpenSim's forces as compiled laws, which `test_compiled_walker` holds to those in NumPy."""
-    pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
-    assert gymnasium.make("l2m/walk_forward-v0").unwrapped.uncompiled == ""
+def hooks_in_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hooks run on arrays, as without the extra `fast`."""
+    monkeypatch.setattr("mjgym.task.optional_hooks.compile_step", lambda *_: "not here")
 
 
 @pytest.fixture

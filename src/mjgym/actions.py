@@ -1,5 +1,7 @@
 """Dimensions of an action: name, range, unit; by default the actuators' controls."""
 
+import dataclasses
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -11,6 +13,17 @@ Model: TypeAlias = mujoco.MjModel
 
 # Action bounds of actuators without a control range, as in the published suite.
 UNLIMITED = 1e10
+
+# Units for a turn and a line, and meaning, of the inputs that the engine names.
+_INPUTS = {
+    "pos": (("rad", "m"), "target position of {}"),
+    "vel": (("rad/s", "m/s"), "target velocity of {}"),
+    "ff": (("N m", "N"), "feedforward force on {}"),
+    "voltage": (("V", "V"), "voltage of the motor of {}"),
+    "pressure": (("Pa", "Pa"), "pressure on {}"),
+    **{f"r{axis}": (("rad", "rad"), f"target rotation vector of {{}}, {axis}") for axis in "xyz"},
+    **{f"q{part}": (("1", "1"), f"target quaternion of {{}}, {part}") for part in "wxyz"},
+}
 
 
 @dataclass(frozen=True)
@@ -40,43 +53,89 @@ def bounds(actions: Sequence[Action]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def controls(model: Model) -> tuple[Action, ...]:
-    """The actuators' controls, in model order.
+    """The actuators' controls, in the order of `ctrl`.
 
+    The controls of an actuator with several are named "<actuator>/<input>", as in MuJoCo's viewer.
     A motor's unit is that of its force or torque at control 1 and gear 1, a servo's that of its
     target.
     """
-    limited = model.actuator_ctrllimited.astype(bool)
-    lows = np.where(limited, model.actuator_ctrlrange[:, 0], -UNLIMITED).tolist()
-    highs = np.where(limited, model.actuator_ctrlrange[:, 1], UNLIMITED).tolist()
-    return tuple(_control(model, i, lows[i], highs[i]) for i in range(model.nu))
+    return tuple(c for i in range(model.nactuator) for c in actuator_controls(model, i))
 
 
-def _control(model: Model, i: int, low: float, high: float) -> Action:
+def actuator_controls(model: Model, i: int) -> list[Action]:
+    """The controls of one actuator: usually one, several of a `pid`, none of a passive motor."""
     kind, target, linear = actuated(model, i)
-    gain, bias = model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
     acts = f"{kind} {target}".strip()
+    name = model.actuator(i).name or target
+    gear = float(model.actuator_gear[model.actuator_outadr[i], 0])
+    first, count = int(model.actuator_ctrladr[i]), int(model.actuator_ctrlnum[i])
+    made = []
+    for k in range(count):
+        row = first + k
+        low, high = model.actuator_ctrlrange[row].tolist()
+        if not model.actuator_ctrllimited[row]:
+            low, high = -UNLIMITED, UNLIMITED
+        given = mujoco.mj_actuatorInputName(model, i, k)
+        if given is None:
+            unit, meaning = _law(model, i, linear, acts, low, high)
+        else:
+            unit, meaning = _meaning(given, linear, acts)
+        label = name if count == 1 else f"{name}/{given or k}"
+        made.append(Action(label, low, high, unit, gear, acts, meaning))
+    return made
+
+
+def _meaning(given: str, linear: bool, acts: str) -> tuple[str, str]:
+    """Unit and meaning of a control by the engine's name of the input."""
+    units, meaning = _INPUTS.get(given, (("", ""), f"{given} of {{}}"))
+    return units[linear], meaning.format(acts)
+
+
+def _law(model: Model, i: int, linear: bool, acts: str, low: float, high: float) -> tuple[str, str]:
+    """Unit and meaning of a control, from the gain and bias of its actuator."""
+    gain, bias = model.actuator_gainprm[i, 0], model.actuator_biasprm[i]
     if bias[1] == -gain != 0:
-        unit, meaning = ("m", "rad")[not linear], f"target position of {acts}"
-    elif bias[1] < 0 and gain:
+        moving = model.actuator_dyntype[i] == mujoco.mjtDyn.mjDYN_INTEGRATOR
+        return _meaning("vel" if moving else "pos", linear, acts)
+    if bias[1] < 0 and gain:
         # A scaled servo: it rests where gain u + b0 + b1 q = 0.
         ends = sorted((gain * u + bias[0]) / -bias[1] for u in (low, high))
-        scale = ("rad", "m")[linear]
-        unit = "1"
-        meaning = f"target position of {acts}, from {ends[0]:.3g} to {ends[1]:.3g} {scale}"
-    elif bias[2] == -gain != 0:
-        unit, meaning = ("m/s", "rad/s")[not linear], f"target velocity of {acts}"
-    else:
-        unit, meaning = ("N", "N m")[not linear], f"{('force', 'torque')[not linear]} on {acts}"
-    name, gear = model.actuator(i).name or target, float(model.actuator_gear[i, 0])
-    return Action(name, low, high, unit, gear, acts, meaning)
+        unit = ("rad", "m")[linear]
+        return "1", f"target position of {acts}, from {ends[0]:.3g} to {ends[1]:.3g} {unit}"
+    if bias[2] == -gain != 0:
+        return _meaning("vel", linear, acts)
+    return ("N m", "N")[linear], f"{('torque', 'force')[linear]} on {acts}"
+
+
+# Ends of units and beginnings of meanings of hinges, as those of slides.
+_OF_HINGES = re.compile(r"^torque\b|\bN m$|\brad(?=(/s)?$)")
+_OF_SLIDES = {"torque": "force", "N m": "N", "rad": "m"}
+
+
+def along_slides(model: Model, actions: Sequence[Action]) -> tuple[Action, ...]:
+    """Actions in m and N where they move slides; a control law describes joints as hinges."""
+    slides = {f"joint {model.joint(i).name}" for i in range(model.njnt) if _slides(model, i)}
+
+    def of_slide(text: str) -> str:
+        return _OF_HINGES.sub(lambda found: _OF_SLIDES[found[0]], text)
+
+    return tuple(
+        dataclasses.replace(a, unit=of_slide(a.unit), meaning=of_slide(a.meaning))
+        if a.source in slides
+        else a
+        for a in actions
+    )
 
 
 def actuated(model: Model, actuator: int) -> tuple[str, str, bool]:
     """Kind and name of an actuator's target, and whether it moves along a line."""
     transmission = mujoco.mjtTrn
     kind = int(model.actuator_trntype[actuator])
-    target = int(model.actuator_trnid[actuator, 0])
-    if kind in (transmission.mjTRN_JOINT, transmission.mjTRN_JOINTINPARENT):
+    target, reference = model.actuator_trnid[actuator].tolist()
+    turns = kind == transmission.mjTRN_SO3  # of a ball joint, or of a site in another's frame
+    if kind in (transmission.mjTRN_JOINT, transmission.mjTRN_JOINTINPARENT) or (
+        turns and reference < 0
+    ):
         return "joint", model.joint(target).name, _slides(model, target)
     if kind == transmission.mjTRN_TENDON:
         first = int(model.tendon_adr[target])
@@ -86,8 +145,8 @@ def actuated(model: Model, actuator: int) -> tuple[str, str, bool]:
         return "tendon", model.tendon(target).name, linear
     if kind == transmission.mjTRN_BODY:
         return "body", model.body(target).name, True
-    linear = bool(model.actuator_gear[actuator, :3].any())
-    return "site", model.site(target).name, linear
+    gear = model.actuator_gear[model.actuator_outadr[actuator]]
+    return "site", model.site(target).name, not turns and bool(gear[:3].any())
 
 
 def _slides(model: Model, joint: int) -> bool:

@@ -13,18 +13,19 @@ Array = Any
 def namespace(*arrays: Array) -> Any:
     """The array library of the arguments; NumPy for numbers."""
     for x in arrays:
-        if isinstance(x, np.ndarray):
+        if type(x) is np.ndarray:
             return np
     others = [x for x in arrays if not isinstance(x, (np.generic, float, int))]
     if not others:
         return np
+    if isinstance(others[0], np.ndarray):  # a subclass may have functions of its own
+        return others[0].__array_namespace__()
     import array_api_compat
 
     return array_api_compat.array_namespace(*others)
 
 
 def shape(x: Array) -> tuple[int, ...]:
-    """The shape of an array on any device, or of anything NumPy converts to one."""
     return tuple(x.shape) if hasattr(x, "shape") else np.shape(x)
 
 
@@ -32,13 +33,19 @@ def shape(x: Array) -> tuple[int, ...]:
 
 
 def reshaped(x: Array, shape: tuple[int, ...]) -> Array:
-    """The array in another shape."""
     return x.reshape(shape) if isinstance(x, np.ndarray) else namespace(x).reshape(x, shape)
+
+
+def _is_special(x: Any) -> bool:
+    """Tell whether an array is of a subclass of NumPy's, which computes otherwise."""
+    return isinstance(x, np.ndarray) and type(x) is not np.ndarray
 
 
 def columns(x: Array, places: Sequence[int] | np.ndarray, axis: int = -1) -> Array:
     """The entries at some indices along an axis, the last one by default."""
     if isinstance(x, np.ndarray):
+        if _is_special(places):
+            return namespace(places).take(x, places, axis=axis)
         return x.take(places, axis=axis)
     xp = namespace(x)
     return xp.take(x, xp.asarray(places, device=x.device), axis=axis)
@@ -73,7 +80,7 @@ FEW = 24  # up to this many numbers, a list is faster to check than an array
 
 
 def all_finite(x: np.ndarray) -> bool:
-    """Whether every number of a NumPy array is finite."""
+    """Tell whether every number of a NumPy array is finite."""
     # A product is the fastest test for many numbers; either measure may overflow.
     few = x.ndim == 1 and x.size <= FEW
     measure = math.hypot(*x.tolist()) if few else np.vdot(x, x)
@@ -99,28 +106,37 @@ def zero_unless(mask: Array, values: Array) -> Array:
 
 
 def any_true(mask: Array) -> bool:
-    """Whether any entry of a mask is True; waits for a device."""
-    return bool(np.count_nonzero(mask) if isinstance(mask, np.ndarray) else mask.any())
+    """Tell whether any entry of a mask is True; waits for a device."""
+    return bool(
+        np.count_nonzero(mask) if isinstance(mask, np.ndarray) else namespace(mask).any(mask)
+    )
 
 
 def known_empty(mask: Array) -> bool:
-    """Whether a mask is known to be all False, without waiting for a device."""
-    return isinstance(mask, np.ndarray) and np.count_nonzero(mask) == 0
+    """Tell whether a mask is known to be all False, without waiting for a device."""
+    return type(mask) is np.ndarray and np.count_nonzero(mask) == 0
+
+
+def known_true(condition: Array) -> bool:
+    """Tell whether a condition, one or an array, is known to hold somewhere.
+
+    Nothing is known while a hook is recorded on arrays without numbers.
+    """
+    if isinstance(condition, bool | np.bool_):
+        return bool(condition)
+    return not _is_special(condition) and any_true(condition)
 
 
 # Along the last axis.
 
 
 def total(x: Array) -> Array:
-    """The sum along the last axis."""
     return np.add.reduce(x, -1) if isinstance(x, np.ndarray) else namespace(x).sum(x, axis=-1)
 
 
 def largest(x: Array) -> Array:
-    """The maximum along the last axis."""
     return np.maximum.reduce(x, -1) if isinstance(x, np.ndarray) else namespace(x).max(x, axis=-1)
 
 
 def smallest(x: Array) -> Array:
-    """The minimum along the last axis."""
     return np.minimum.reduce(x, -1) if isinstance(x, np.ndarray) else namespace(x).min(x, axis=-1)

@@ -58,7 +58,7 @@ class EntityView:
         return {name[start:]: value for name, value in memory if name.startswith(self._prefix)}
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of the entity's elements of a kind, in id order."""
+        """List the names of the entity's elements of a kind, in id order."""
         start, names = len(self._prefix), self._view.names(kind)
         return tuple(name[start:] for name in names if name.startswith(self._prefix))
 
@@ -97,7 +97,7 @@ class Entity(Written):
     quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
     free: ClassVar[bool] = False
-    """Whether it has a free joint."""
+    """True if it has a free joint."""
 
     @property
     def varies(self) -> tuple[str, ...]:
@@ -146,7 +146,6 @@ class Entity(Written):
 
     @property
     def prefix(self) -> str:
-        """Prefix of the entity's names in the scene."""
         return f"{self.name}/"
 
     def view(self, v: View) -> Any:
@@ -161,8 +160,8 @@ class Entity(Written):
         """
         body = scene.body(self.body) if self.body else scene.worldbody
         if body is None:
-            known = [other.name for other in scene.bodies if other.name]
-            hint = or_else(self.body, known)
+            names = [other.name for other in scene.bodies if other.name]
+            hint = or_else(self.body, names)
             raise ValueError(f"entity {self.name!r}: the scene has no body {self.body!r}{hint}")
         place = body.add_frame(pos=self.pos, quat=self.quat)
         mjcf.attach(scene, self.model(), at=place, name=self.name, free=self.free)
@@ -248,13 +247,11 @@ class WithEntities(_Mixin):
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """Fields of the task and of the entities."""
         fields = (field for entity in self.entities for field in entity.varies)
         return tuple(dict.fromkeys((*super().varies, *fields)))
 
     @property
     def observables(self) -> Mapping[str, Observable]:
-        """Observables of the task and of the entities."""
         joined = dict(super().observables)
         for entity in self.entities:
             for name, observable in entity.observables.items():
@@ -262,32 +259,26 @@ class WithEntities(_Mixin):
         return joined
 
     def model(self) -> mjcf.Spec:
-        """The task's scene with the entities."""
         scene = super().model()
         for entity in self.entities:
             entity.attach(scene)
         return scene
 
     def initialize(self, v: Any, rng: Any) -> None:
-        """Initialize the task, then each entity."""
         super().initialize(v, rng)
         for entity in self.entities:
             entity.initialize(entity.view(v), rng)
 
     def memory(self, v: View) -> Arrays:
-        """Memory of the task and of the entities."""
         return super().memory(v) | self._of_each("memory", v)
 
     def before_step(self, v: View, action: Array) -> Arrays:
-        """The task's entries, and the entities' memory."""
         return super().before_step(v, action) | self._of_each("before_step", v)
 
     def substep(self, v: View) -> Arrays:
-        """The memory after a physics step."""
         return super().substep(v) | self._of_each("substep", v)
 
     def update(self, v: View) -> Arrays:
-        """The memory after a control step."""
         return super().update(v) | self._of_each("update", v)
 
     def observation(self, v: View) -> Arrays:
@@ -313,7 +304,6 @@ class WithEntities(_Mixin):
         return joined
 
     def colours(self, v: View) -> Arrays:
-        """Colours of the task and of the entities."""
         joined = super().colours(v)
         for entity in self.entities:
             for element, colour in entity.colours(entity.view(v)).items():

@@ -62,7 +62,7 @@ class Placement:
     """A way to place objects; "module:name" refers to a user's."""
 
     objects: tuple[str, ...] = ()
-    """Names of the objects that it places; empty for all that have not been placed."""
+    """The objects that it places, by name; empty for all that have not been placed."""
 
     def draw(
         self, rng: Any, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
@@ -71,9 +71,6 @@ class Placement:
 
         Args:
             extents: of all objects of the task, by name.
-
-        Raises:
-            RuntimeError: there is no room for an object; the message names it.
         """
         raise NotImplementedError(f"{type(self).__name__} must define draw()")
 
@@ -82,7 +79,7 @@ placements: Catalogue[Placement] = Catalogue("placement", Placement)
 
 
 def is_placement(value: Any) -> TypeGuard[Placement]:
-    """Whether a value draws poses for objects, be it a `Placement` or another class."""
+    """Tell whether a value draws poses for objects, be it a `Placement` or another class."""
     return callable(getattr(value, "draw", None))
 
 
@@ -162,7 +159,7 @@ class Uniform(Placement):
 def _overlaps(
     pos: np.ndarray, extent: Extent, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
 ) -> bool:
-    """Whether an object would be in the cylinder around a placed one."""
+    """Tell whether an object would be in the cylinder around a placed one."""
     return any(
         np.hypot(*(pos - other.pos)[:2]) <= extent.clear_radius + extents[name].clear_radius
         and pos[2] - other.pos[2] <= extents[name].top - extent.bottom
@@ -203,27 +200,23 @@ class Several(Placement):
         return poses
 
 
-def find_placement(asked: Any, usual: Placement, objects: Iterable[str]) -> Placement:
+def find_placement(chosen: Any, usual: Placement, objects: Iterable[str]) -> Placement:
     """Resolve a placement argument.
 
     Args:
-        asked: "default" for the task's placement; "module:name" of a user's; a dict of parameters
+        chosen: "default" for the task's placement; "module:name" of a user's; a dict of parameters
             of `Uniform` that differ from the task's, or of such dicts by object; a `Placement`.
         usual: the task's placement.
         objects: names of the task's objects.
-
-    Raises:
-        TypeError: there is no such parameter; the message names the nearest.
-        ValueError: there is no such placement, or it places objects that the task lacks.
     """
-    if is_placement(asked):
-        placement = asked
-    elif isinstance(asked, Mapping):
-        placement = _changed(usual, asked, tuple(objects))
-    elif asked == "default":
+    if is_placement(chosen):
+        placement = chosen
+    elif isinstance(chosen, Mapping):
+        placement = _changed(usual, chosen, tuple(objects))
+    elif chosen == "default":
         placement = usual
     else:
-        placement = _load(asked)
+        placement = _load(chosen)
     for part in placement.placements if isinstance(placement, Several) else (placement,):
         for name in part.objects:
             if name not in objects:
@@ -231,10 +224,9 @@ def find_placement(asked: Any, usual: Placement, objects: Iterable[str]) -> Plac
     return placement
 
 
-def _changed(usual: Placement, asked: Mapping[str, Any], objects: tuple[str, ...]) -> Placement:
-    """Copy a task's placement with other parameters."""
-    if any(isinstance(value, Mapping) for value in asked.values()):
-        for name in asked:
+def _changed(usual: Placement, chosen: Mapping[str, Any], objects: tuple[str, ...]) -> Placement:
+    if any(isinstance(value, Mapping) for value in chosen.values()):
+        for name in chosen:
             if name not in objects:
                 raise ValueError(f"placement: the task has no {name!r}{or_else(name, objects)}")
         parts = usual.placements if isinstance(usual, Several) else (usual,)
@@ -244,20 +236,20 @@ def _changed(usual: Placement, asked: Mapping[str, Any], objects: tuple[str, ...
             if isinstance(part, Uniform)
             for name in part.objects or objects
         ]
-        return Several(tuple(_replaced(p, asked.get(p.objects[0], {})) for p in single))
+        return Several(tuple(_replaced(p, chosen.get(p.objects[0], {})) for p in single))
     if isinstance(usual, Several):
-        return Several(tuple(_replaced(part, asked) for part in usual.placements))
-    return _replaced(usual, asked)
+        return Several(tuple(_replaced(part, chosen) for part in usual.placements))
+    return _replaced(usual, chosen)
 
 
-def _replaced(part: Placement, asked: Mapping[str, Any]) -> Placement:
+def _replaced(part: Placement, chosen: Mapping[str, Any]) -> Placement:
     if not isinstance(part, Uniform):
         raise TypeError(f"placement: {type(part).__name__} takes no parameters")
-    known = [field.name for field in dataclasses.fields(Uniform)]
-    for name in asked:
-        if name not in known:
-            raise TypeError(f"placement: no parameter {name!r}{or_else(name, known)}")
-    values: dict[str, Any] = {n: tuple(x) if isinstance(x, list) else x for n, x in asked.items()}
+    names = [field.name for field in dataclasses.fields(Uniform)]
+    for name in chosen:
+        if name not in names:
+            raise TypeError(f"placement: no parameter {name!r}{or_else(name, names)}")
+    values: dict[str, Any] = {n: tuple(x) if isinstance(x, list) else x for n, x in chosen.items()}
     return dataclasses.replace(part, **values)
 
 

@@ -7,13 +7,15 @@
 import dataclasses
 import importlib
 import inspect
+import json
 import math
-import pkgutil
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 
+import mjgym.tasks
 from mjgym.envs.env import Env
 from mjgym.envs.options import Options, names
 from mjgym.envs.overlapped import OverlappedVectorEnv
@@ -23,8 +25,10 @@ from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_other
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
 from mjgym.task import registration as _contract
+from mjgym.task.registration import place_of
 from mjgym.task.task_fields import check_fields
 from mjgym.util import code_references
+from mjgym.util.packaged import assets
 from mjgym.util.suggestions import did_you_mean, or_else
 from mjgym.util.values import whole_number
 from mjgym.variation.written import revived
@@ -96,8 +100,9 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
     With shorter control steps the registered limit applies: `gymnasium.make` wraps every
     environment in it, and `gymnasium.make_vec` fills it in when `max_episode_steps` is missing.
     """
-    others = [r.task_class(**r.fields) for r in _contract.registrations.values()
-              if r.task_class is type(task)]  # fmt: skip
+    place = place_of(type(task))
+    listed = [r for r in _contract.registrations.values() if r.place == place]
+    others = [r.task_class(**r.fields) for r in listed]
     if not others:
         return None
     steps, *registered = (t.episode_steps() or NO_LIMIT for t in (task, *others))
@@ -125,7 +130,7 @@ def make_vector_env(
     """
     cls = _load(task_class)
     backend = kwargs.pop("backend", DEFAULT)
-    if backend not in BACKENDS:
+    if not isinstance(backend, str) or backend not in BACKENDS:
         raise ValueError(f"backend: {backend!r} is none of {', '.join(BACKENDS)}")
     known = (*_OPTIONS, *_WRAPPED, *_VECTOR_OPTIONS, *BACKENDS[backend].arguments)
     for name, other in arguments_of_others(backend).items():
@@ -238,9 +243,9 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
         ValueError: no id has such a tag or namespace; the message suggests the nearest ones.
     """
     wanted = {tag} if isinstance(tag, str) else set(tag or ())
-    _known("tag", wanted, {t for r in _contract.registrations.values() for t in r.tags})
+    _require_known("tag", wanted, {t for r in _contract.registrations.values() for t in r.tags})
     spaces = {id.partition("/")[0] for id in _contract.registrations}
-    _known("namespace", set() if namespace is None else {namespace}, spaces)
+    _require_known("namespace", set() if namespace is None else {namespace}, spaces)
     return sorted(
         id
         for id, registration in _contract.registrations.items()
@@ -248,7 +253,7 @@ def ids(*, namespace: str | None = None, tag: str | Iterable[str] | None = None)
     )
 
 
-def _known(kind: str, wanted: set[str], known: set[str]) -> None:
+def _require_known(kind: str, wanted: set[str], known: set[str]) -> None:
     for word in sorted(wanted - known):
         raise ValueError(f"{kind}: no id has {word!r}{or_else(word, sorted(known))}")
 
@@ -277,32 +282,62 @@ def _register_with_gymnasium(registration: Registration) -> None:
         if name not in _OPTIONS:
             hint = or_else(name, _OPTIONS)
             raise TypeError(f"{registration.id}: no option {name!r}{hint}")
+    _hand_to_gymnasium(registration)
+
+
+def _hand_to_gymnasium(registration: Registration) -> None:
     gymnasium.register(
         registration.id,
         entry_point="mjgym.registry:make_env",
         vector_entry_point="mjgym.registry:make_vector_env",
-        max_episode_steps=cls(**registration.fields).episode_steps(),
+        max_episode_steps=registration.steps,
         # Tests run Gymnasium's checker on every id; the passive one only costs time.
         disable_env_checker=True,
         kwargs={
-            "task_class": f"{cls.__module__}:{cls.__qualname__}",
+            "task_class": registration.place,
             **registration.fields,
             **registration.options,
         },
     )
 
 
-def _import_tasks() -> None:
-    import mjgym.tasks
-
-    for module in pkgutil.walk_packages(mjgym.tasks.__path__, "mjgym.tasks."):
-        importlib.import_module(module.name)
+TABLE = assets() / "ids.json"
+"""The package's ids and the modules of its tasks, which are imported when an id is made."""
 
 
-_import_tasks()
-for _registration in _contract.registrations.values():
-    _register_with_gymnasium(_registration)
-_contract.on_register.append(_register_with_gymnasium)
+def _packaged_modules() -> set[str]:
+    folder = Path(mjgym.tasks.__path__[0])
+    paths = (path.relative_to(folder.parent) for path in folder.rglob("[!_]*.py"))
+    return {".".join(("mjgym", *path.with_suffix("").parts)) for path in paths}
+
+
+def _register_packaged() -> None:
+    """Register the ids of the table, and import the task modules that it does not know yet."""
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    for row in table["ids"]:
+        row["fields"] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in row["fields"].items()
+        }
+        listed = Registration(**{**row, "tags": frozenset(row["tags"])})
+        _contract.registrations[listed.id] = listed
+        _hand_to_gymnasium(listed)
+    _contract.on_register.append(_register_with_gymnasium)
+    for module in sorted(_packaged_modules().difference(table["modules"])):
+        importlib.import_module(module)
+
+
+def packaged_table() -> str:
+    """The table as the code has it, as JSON; imports all tasks of the package."""
+    modules = sorted(_packaged_modules())
+    for module in modules:
+        importlib.import_module(module)
+    known = _contract.registrations
+    ours = [r for _, r in sorted(known.items()) if r.imported and r.place.startswith("mjgym.")]
+    rows = [{**dataclasses.asdict(r), "tags": sorted(r.tags)} for r in ours]
+    return json.dumps({"modules": modules, "ids": rows}, indent=1) + "\n"
+
+
+_register_packaged()
 
 # Gymnasium reads this from an entry point, to offer "rgb_array_list" and the like.
 setattr(make_env, "metadata", Env.metadata)  # noqa: B010  (a function has no such attribute)

@@ -162,7 +162,7 @@ def _put_anywhere(v: SingleView, rng: Any, body: str, box: Box, turned: bool) ->
 
 
 def _is_free(v: SingleView, body: int, unseen: Sequence[int]) -> bool:
-    """Whether a body of the world, with its descendants, touches nothing but the `unseen`."""
+    """Tell whether a body of the world, with its descendants, touches nothing but the `unseen`."""
     contact = v.contact
     # Pairs of root bodies; geoms with a margin are listed before they touch.
     pairs = v.body_rootid[v.geom_bodyid[contact.geom]][contact.dist <= 0]

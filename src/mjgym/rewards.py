@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace, total
+from mjgym.arrays import Array, known_true, namespace, total
 from mjgym.util.suggestions import or_else
 
 Sigmoid = Literal[
@@ -25,7 +25,6 @@ Sigmoid = Literal[
 ]
 SIGMOIDS: tuple[str, ...] = get_args(Sigmoid)
 _NUMBER_TYPES = frozenset((float, int, np.float64))
-_NUMPY = (np.ndarray, np.generic)
 REACH_ZERO = ("cosine", "linear", "quadratic")  # exactly 0 beyond some distance
 
 
@@ -65,13 +64,12 @@ def tolerance(
             float(x), (float(lower), float(upper)), float(margin), sigmoid, value_at_margin
         )
     xp = namespace(x, lower, upper, margin)
-    out_of_order, negative, flat = lower > upper, margin < 0, margin == 0
-    if xp.any(out_of_order) if _is_array(out_of_order) else out_of_order:
+    if known_true(lower > upper):
         raise ValueError(f"bounds: the lower end must not exceed the upper one, got {bounds}")
-    if xp.any(negative) if _is_array(negative) else negative:
+    if known_true(margin < 0):
         raise ValueError(f"margin: must not be negative, got {margin}")
     inside = (lower <= x) & (x <= upper)
-    if xp.all(flat) if _is_array(flat) else flat:
+    if not known_true(margin != 0) and known_true(margin == 0):
         return xp.astype(inside, xp.float64)
     scale = _scale(sigmoid, value_at_margin)
     # Clipped at 0: a shape may be undefined inside the bounds.
@@ -101,10 +99,12 @@ def small_control(control: Array) -> Array:
 
 
 def _is_array(x: Any) -> bool:
-    """Whether a value is computed as an array: it has an axis, or belongs to another library."""
+    """Tell whether a value is an array: it has an axis, or belongs to another library."""
     if type(x) in _NUMBER_TYPES:
         return False
-    return x.ndim > 0 if isinstance(x, _NUMPY) else hasattr(x, "ndim")
+    # A subclass of NumPy's array may compute otherwise.
+    plain = type(x) is np.ndarray or isinstance(x, np.generic)
+    return x.ndim > 0 if plain else hasattr(x, "ndim")
 
 
 def _of_number(

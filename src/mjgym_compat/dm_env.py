@@ -19,35 +19,8 @@ from mjgym.loop.episode import DivergenceError
 from mjgym.observables import Image
 from mjgym.task import Registration, Task, steps_in
 from mjgym.util import suggestions
-from mjgym_compat.dm_control.domains import PHYSICS
-from mjgym_compat.dm_control.mujoco import Physics
-from mjgym_compat.dm_control.rl import control
-from mjgym_compat.dm_control.rl.simulation import PhysicsError
-from mjgym_compat.dm_control.tasks import PublishedTask
+from mjgym_compat.dm_control.mujoco import Physics, PhysicsError
 from mjgym_compat.dm_soccer import SoccerEnv
-
-__all__ = [
-    "ALL_TASKS",
-    "BENCHMARKING",
-    "EASY",
-    "EXTRA",
-    "HARD",
-    "LOCOMOTION",
-    "MANIPULATION",
-    "NO_REWARD_VIZ",
-    "REWARD_VIZ",
-    "TASKS_BY_DOMAIN",
-    "DmEnv",
-    "Physics",
-    "PhysicsError",
-    "SoccerEnv",
-    "from_env",
-    "get_environments_by_tag",
-    "load",
-    "load_locomotion",
-    "load_manipulation",
-    "load_soccer",
-]
 
 Seed = int | np.random.RandomState | None
 """A seed, a generator that draws one, or None for an unpredictable one."""
@@ -75,8 +48,8 @@ TASKS_BY_DOMAIN = {
 }
 
 
-def _manipulation(tag: str | None = None) -> dict[str, str]:
-    ids = registry.ids(namespace="manipulation", tag=tag)
+def _manipulation() -> dict[str, str]:
+    ids = registry.ids(namespace="manipulation")
     return {id.partition("/")[2].removesuffix("-v0"): id for id in ids}
 
 
@@ -95,7 +68,7 @@ _ALIASES = {f"reach_brick_{kind}": f"reach_duplo_{kind}" for kind in ("features"
 _ALIASES["reach_brick"] = "reach_duplo_features"
 
 
-class DmEnv(control.Environment):
+class DmEnv(dm_env.Environment):  # type: ignore[misc]
     """A Gymnasium environment of this package as a `dm_env.Environment`.
 
     Time limits end an episode with discount 1, terminations with discount 0. A step after the end
@@ -108,11 +81,11 @@ class DmEnv(control.Environment):
         seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
         buffered: whether each entry has a leading axis of 1 and images come first, as in the
             published manipulation tasks.
-        kind: class of the physics.
+        visualize_reward: whether the colours of the bodies follow the reward.
 
     Attributes:
         physics: the model and the state under dm_control's names.
-        task: the task under dm_control's names, with the attributes of this package's.
+        task: the task of this package.
     """
 
     def __init__(
@@ -121,15 +94,16 @@ class DmEnv(control.Environment):
         seed: Seed = None,
         *,
         buffered: bool = False,
-        kind: type[Physics] = Physics,
+        visualize_reward: bool = False,
     ) -> None:
         self.env = env
         self._buffered = buffered
         self._seed = _as_seed(seed)
         self._ended = True
         plain: Any = env.unwrapped
-        self.physics = kind.of_env(plain)
-        self.task = PublishedTask(plain.task, seed)
+        self.physics = Physics.of_env(plain)
+        self.task = plain.task
+        self._visualize_reward = visualize_reward
         space: Any = env.observation_space
         flat = not isinstance(space, gymnasium.spaces.Dict)
         stacked = plain.frame_stack is not None
@@ -140,12 +114,9 @@ class DmEnv(control.Environment):
             for name, box in ([] if flat else dict(space).items())
             if (shape := self._shape(name, box)) != box.shape
         ]
-        self._low, self._high = bounds(plain.task.actions(plain.model))
-
-    @property
-    def random_state(self) -> Any:
-        """The generator of `task`; episodes draw from the environment's own."""
-        return self.task.random
+        actions = plain.task.actions(plain.model)
+        self._low, self._high = bounds(actions)
+        self._action_names = [action.name or str(i) for i, action in enumerate(actions)]
 
     def seed(self, seed: int) -> None:
         """Seed the next episode, and with it those that follow."""
@@ -155,8 +126,6 @@ class DmEnv(control.Environment):
         observation, _ = self.env.reset(seed=self._seed)
         self._seed = None
         self._ended = False
-        if self.task.visualize_reward:
-            self.task.after_step(self.physics)
         return dm_env.restart(self._entries(observation))
 
     def step(self, action: Any) -> dm_env.TimeStep:
@@ -172,8 +141,8 @@ class DmEnv(control.Environment):
             self._ended = True
             raise PhysicsError(str(error)) from error
         self._ended = terminated or truncated
-        if self.task.visualize_reward:
-            self.task.after_step(self.physics)
+        if self._visualize_reward:
+            self.physics.reward = float(reward)
         entries = self._entries(observation)
         if truncated:  # on the same step, the time limit wins over a termination
             return dm_env.truncation(float(reward), entries)
@@ -193,8 +162,10 @@ class DmEnv(control.Environment):
         )
 
     def action_spec(self) -> specs.BoundedArray:
-        """The control ranges, float64."""
-        return specs.BoundedArray(self._low.shape, np.float64, self._low, self._high, "action")
+        """The ranges of the actions, float64; its name lists theirs, separated by tabs."""
+        return specs.BoundedArray(
+            self._low.shape, np.float64, self._low, self._high, "\t".join(self._action_names)
+        )
 
     def control_timestep(self) -> float:
         return float(self.task.control_timestep)
@@ -216,14 +187,12 @@ class DmEnv(control.Environment):
         return (1, *shape) if self._buffered else shape
 
     def _ordered(self, entries: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Put images first where the published tasks do."""
         if not self._buffered:
             return entries
         return dict(sorted(entries.items(), key=lambda entry: entry[1].dtype != np.uint8))
 
 
 def _as_seed(random: Seed) -> int | None:
-    """A seed for Gymnasium; a `RandomState` draws one."""
     if isinstance(random, np.random.RandomState):
         return int(random.randint(2**31))
     return random
@@ -284,13 +253,11 @@ def load(
         mode = "pixels" if pixels_only else f"{mode}+pixels"
         fields["pixels"] = {"camera" if n == "camera_id" else n: v for n, v in pixels.items()}
     env = _make(id, observation=mode, visualize_reward=visualize_reward, **fields)
-    loaded = DmEnv(env, seed, kind=PHYSICS[domain_name])
-    loaded.task.visualize_reward = visualize_reward
-    return loaded
+    return DmEnv(env, seed, visualize_reward=visualize_reward)
 
 
 def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Keyword arguments for the durations given to `load`; removes them from its arguments."""
+    """Take the durations out of `load`'s arguments, as keyword arguments of an environment."""
     task = _task(registry.registration(id))
     if "n_sub_steps" in options and "control_timestep" in options:
         raise TypeError("environment_kwargs: control_timestep and n_sub_steps say the same thing")
@@ -329,15 +296,6 @@ def load_manipulation(name: str, seed: Seed = None) -> DmEnv:
     return DmEnv(_make(id, observation=mode), seed, buffered=True)
 
 
-def get_environments_by_tag(tag: str) -> tuple[str, ...]:
-    """Names of the manipulation tasks with a tag, "features" or "vision".
-
-    Raises:
-        ValueError: no task has such a tag; the message names the nearest ones.
-    """
-    return tuple(sorted(_manipulation(tag)))
-
-
 def load_locomotion(name: str, seed: Seed = None) -> DmEnv:
     """Load a locomotion task, e.g. `load_locomotion("cmu_humanoid_run_walls")`.
 
@@ -361,7 +319,6 @@ def load_soccer(
     team_size: int,
     time_limit: float = 45.0,
     random_state: Seed = None,
-    *,
     disable_walker_contacts: bool = False,
     enable_field_box: bool = False,
     keep_aspect_ratio: bool = False,

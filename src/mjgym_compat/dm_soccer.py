@@ -9,8 +9,7 @@ import numpy as np
 from dm_env import specs
 
 from mjgym.loop.episode import DivergenceError
-from mjgym_compat.dm_control.mujoco import Physics
-from mjgym_compat.dm_control.rl.simulation import PhysicsError
+from mjgym_compat.dm_control.mujoco import Physics, PhysicsError
 
 
 class SoccerEnv(dm_env.Environment):  # type: ignore[misc]

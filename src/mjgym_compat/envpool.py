@@ -11,6 +11,8 @@ from mjgym.envs.overlapped import ENV_ID
 from mjgym.util.suggestions import or_else
 from mjgym.util.values import whole_number
 
+ELAPSED = "elapsed_step"  # key of an info
+
 
 def task_ids() -> dict[str, str]:
     """Ids of the suite by EnvPool's names: "WalkerWalk-v1" is "dmc/walker-walk-v0"."""
@@ -62,8 +64,22 @@ def make_gymnasium(
     return Pool(envs, seed)
 
 
+def make(task_id: str, env_type: str = "gymnasium", **options: Any) -> "Pool":
+    """Make a pool of environments, like `envpool.make`; see `make_gymnasium`.
+
+    Raises:
+        ValueError: an interface other than Gymnasium's is asked for, or see `make_gymnasium`.
+    """
+    if env_type != "gymnasium":
+        raise ValueError(f"env_type: only 'gymnasium' is there, not {env_type!r}")
+    return make_gymnasium(task_id, **options)
+
+
 class Pool:
     """Environments with EnvPool's `send` and `recv`.
+
+    Rewards are float32. An info has the numbers of its rows' environments, "env_id", and their
+    control steps since the start of the episode, "elapsed_step".
 
     Args:
         envs: a batch, or an `OverlappedVectorEnv`.
@@ -77,13 +93,17 @@ class Pool:
         self.action_space = envs.single_action_space
         self._groups: list[np.ndarray] = getattr(envs, "groups", [np.arange(self.num_envs)])
         self._ready: list[tuple[Any, ...]] = []
+        self._elapsed: np.ndarray = np.zeros(self.num_envs, dtype=np.int32)
+        self._ended: np.ndarray = np.zeros(self.num_envs, dtype=bool)  # the next step resets these
 
     def reset(self) -> tuple[Any, dict[str, Any]]:
         """Start an episode in every environment."""
         self._ready.clear()
         observations, info = self._envs.reset(seed=self._seed)
         self._seed = None
-        return observations, {**info, ENV_ID: np.arange(self.num_envs)}
+        self._elapsed[:], self._ended[:] = 0, False
+        ids = np.arange(self.num_envs)
+        return observations, {**info, ENV_ID: ids, ELAPSED: self._elapsed.copy()}
 
     def step(self, action: Any, env_id: np.ndarray | None = None) -> tuple[Any, ...]:
         """Send actions, and receive the first results."""
@@ -96,7 +116,7 @@ class Pool:
         for ids in self._groups:
             nothing = np.zeros(len(ids), dtype=bool)
             part = {n: x[ids] for n, x in info.items() if not n.startswith("_")}
-            rewards = np.zeros(len(ids))
+            rewards = np.zeros(len(ids), dtype=np.float32)
             self._ready.append((observations[ids], rewards, nothing, nothing.copy(), part))
 
     def send(self, action: Any, env_id: np.ndarray | None = None) -> None:
@@ -114,8 +134,7 @@ class Pool:
             return
         if env_id is not None and not np.array_equal(env_id, self._groups[0]):
             raise ValueError(f"env_id: expected 0 to {self.num_envs - 1} in order, got {env_id!r}")
-        *result, info = self._envs.step(action)
-        self._ready.append((*result, {**info, ENV_ID: np.arange(self.num_envs)}))
+        self._ready.append(self._counted(self._envs.step(action), self._groups[0]))
 
     def recv(self) -> tuple[Any, ...]:
         """Wait for a batch of observations, rewards, terminations, truncations and infos.
@@ -127,8 +146,16 @@ class Pool:
             return self._ready.pop(0)
         if len(self._groups) == 1:
             raise RuntimeError("recv: no actions have been sent; send() some first")
-        result: tuple[Any, ...] = self._envs.recv()
-        return result
+        result = self._envs.recv()
+        return self._counted(result, result[-1][ENV_ID])
+
+    def _counted(self, result: tuple[Any, ...], ids: np.ndarray) -> tuple[Any, ...]:
+        """The results of some environments, with their numbers and their steps."""
+        observations, rewards, terminated, truncated, info = result
+        self._elapsed[ids] = np.where(self._ended[ids], 0, self._elapsed[ids] + 1)
+        self._ended[ids] = terminated | truncated
+        info = {**info, ENV_ID: ids.copy(), ELAPSED: self._elapsed[ids]}
+        return observations, rewards.astype(np.float32), terminated, truncated, info
 
     def close(self) -> None:
         """Close the environments."""

@@ -18,12 +18,13 @@ def gymnasium(
     height: int = 84,
     camera_id: int | str = 0,
 ) -> gym.Env[Any, Any]:
-    """A `dm_env.Environment` as a Gymnasium environment.
+    """A `dm_env.Environment` or an environment of robosuite as a Gymnasium environment.
 
     Spaces are those of its specifications: a Dict for a dictionary, a Tuple for a list, a Box for
     an array, Discrete for a discrete one. An episode that ends with discount 0 is terminated, one
     that ends with another is truncated; `info["discount"]` has it. If it is itself an adapter of a
-    Gymnasium environment, that one is returned, unless a render mode is asked for.
+    Gymnasium environment, that one is returned, unless a render mode is asked for. For robosuite
+    see `mjgym_compat.robosuite.wrappers.GymWrapper`.
 
     Args:
         env: the environment. `reset(seed=)` seeds `env.random_state` or `env.task.random`.
@@ -37,6 +38,10 @@ def gymnasium(
     """
     if isinstance(env, gym.Env):
         return env
+    if hasattr(env, "robots") and hasattr(env, "sim"):
+        from mjgym_compat.robosuite.wrappers import GymWrapper
+
+        return GymWrapper(env)
     for name in ("reset", "step", "observation_spec", "action_spec", "reward_spec"):
         if not hasattr(env, name):
             raise TypeError(f"gymnasium: {env!r} is no dm_env.Environment: it lacks {name!r}")

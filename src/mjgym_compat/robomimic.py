@@ -164,11 +164,11 @@ class Env(EnvBase):  # type: ignore[misc]
         raise NotImplementedError(f"{self._name} has no goals that are observations")
 
     def is_done(self) -> bool:
-        """Whether the task has terminated the episode."""
+        """True once the task has terminated the episode."""
         return self._done
 
     def is_success(self) -> dict[str, bool]:
-        """Whether the task currently succeeds; False for a task without success."""
+        """True while the task succeeds; False for a task without success."""
         return {"task": self._success}
 
     @property

@@ -20,7 +20,7 @@ from lxml import etree
 from mjgym.datasets.formats import About, Demonstrations, require_plain
 from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Recording, State, place
-from mjgym.mjcf.size_limits import require_bounded_text
+from mjgym.mjcf.size_limits import require_bounded_text, require_self_contained
 from mjgym.sim.fields import QPOS, QVEL, rows
 from mjgym.util.suggestions import or_else
 
@@ -45,7 +45,7 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         DemonstrationError: the task is not available here, or it refers to foreign code.
     """
     from mjgym_compat.robosuite.arguments import task_fields
-    from mjgym_compat.robosuite.environments.task_env import IDS
+    from mjgym_compat.robosuite.environment import IDS
     from mjgym_compat.robosuite.episodes import Episodes
 
     task, asked = str(meta["env_name"]), dict(meta["env_kwargs"])
@@ -65,11 +65,8 @@ def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         raise DemonstrationError(f"{task} as it is recorded is not here: {error}") from None
     if "reward_shaping" not in asked:
         fields.pop("reward_type")  # the reward is not recorded
-    return IDS[task], {
-        "observation": "dict",
-        "max_episode_steps": -1,
-        **_changed(IDS[task], fields),
-    }
+    always = {"observation": "dict", "max_episode_steps": -1}
+    return IDS[task], always | _changed(IDS[task], fields)
 
 
 def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -202,8 +199,9 @@ class RecordedModel:
 
     def __init__(self, xml: str) -> None:
         try:
+            require_bounded_text(xml)
             text = _without_files(xml)
-            require_bounded_text(text)
+            require_self_contained(text)
             self._model = mujoco.MjModel.from_xml_string(text)
         except (AttributeError, etree.XMLSyntaxError, TypeError, ValueError) as error:
             raise DemonstrationError(f"the dataset's model_file is no model: {error}") from None
@@ -219,7 +217,7 @@ class RecordedModel:
         Raises:
             DemonstrationError: the model differs.
         """
-        place(env, {**self._drawn(env), **self.state(env, row)})
+        place(env, {**self.drawn(env), **self.state(env, row)})
         memory = env.task.memory(env.view)
         return env.set_state({f"memory.{name}": value for name, value in memory.items()})
 
@@ -263,17 +261,27 @@ class RecordedModel:
                     addresses[i].extend(rows(model, size, np.array([of.id])).tolist())
         return theirs
 
-    def _drawn(self, env: Any) -> State:
+    def drawn(self, env: Any) -> State:
         """The fields that a task draws per episode, as recorded in the model."""
         task, state = env.task, env.get_state()
         if not task.varies:
             return {}
         spec = task.model()
+        # The frames of a robot and its base lie elsewhere than robosuite's, and are not drawn.
+        fixed = tuple(
+            prefix
+            for robot in task.robots
+            for prefix in (
+                *(f"robot{robot.number}_", robot.base_prefix),
+                *(each.hand_prefix for each in robot.manipulators),
+            )
+        )
         for field in [field for field in DRAWN if field in task.varies]:
             kind, _, attribute = field.partition("_")
             elements = map(getattr(self._model, kind), range(getattr(self._model, f"n{kind}")))
             for element in elements:
-                counterpart = getattr(spec, kind)(element.name) if element.name else None
+                drawn = element.name and not element.name.startswith(fixed)
+                counterpart = getattr(spec, kind)(element.name) if drawn else None
                 if counterpart is not None:
                     setattr(counterpart, attribute, getattr(element, attribute))
         model = spec.compile()

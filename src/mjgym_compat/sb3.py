@@ -5,6 +5,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from stable_baselines3.common.vec_env import VecEnv as BaseVecEnv
 from stable_baselines3.common.vec_env import VecMonitor
@@ -16,7 +17,9 @@ Indices = int | Iterable[int] | None
 class VecEnv(BaseVecEnv):  # type: ignore[misc]
     """A vector environment of this package as a `stable_baselines3.common.vec_env.VecEnv`.
 
-    Its results equal those of `DummyVecEnv` over single environments bit for bit.
+    Its results equal those of `DummyVecEnv` over single environments bit for bit. Pictures of
+    `frame_stack` have their frames among the channels, (height, width, frames * channels), as
+    `CnnPolicy` takes them.
 
     Args:
         envs: made by `gymnasium.make_vec` with `autoreset_mode="SameStep"`.
@@ -33,9 +36,11 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
                 f' it with autoreset_mode="SameStep", not {mode}; sb3.make_vec does'
             )
         self.envs = envs
+        self.spec = envs.spec  # whose id stands in VecMonitor's file
         self._each: Any = envs.unwrapped  # access to the attributes of sub-environments
         self._actions: Any = None
-        super().__init__(envs.num_envs, envs.single_observation_space, envs.single_action_space)
+        self._shown = envs.single_observation_space
+        super().__init__(envs.num_envs, _merged_space(self._shown), envs.single_action_space)
 
     def reset(self) -> Any:
         """Start episodes, with the seeds of a preceding `seed`. Options are not supported."""
@@ -44,7 +49,7 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         self.reset_infos = _rows(info, self.num_envs)
         self._reset_seeds()
         self._reset_options()
-        return observations
+        return _merged(observations, self._shown)
 
     def step_async(self, actions: np.ndarray) -> None:
         """Store the actions for `step_wait`."""
@@ -67,10 +72,10 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
             for i in np.flatnonzero(dones).tolist():
                 # Other entries belong to the new episode.
                 self.reset_infos[i], infos[i] = infos[i], final_infos[i]
-                infos[i]["terminal_observation"] = final_obs[i]
+                infos[i]["terminal_observation"] = _merged(final_obs[i], self._shown)
         for row, cut in zip(infos, (truncations & ~terminations).tolist(), strict=True):
             row["TimeLimit.truncated"] = cut
-        return observations, rewards.astype(np.float32), dones, infos
+        return _merged(observations, self._shown), rewards.astype(np.float32), dones, infos
 
     def close(self) -> None:
         self.envs.close()
@@ -116,6 +121,27 @@ def make_vec(
     """
     envs = gymnasium.make_vec(id, num_envs, autoreset_mode="SameStep", **kwargs)
     return VecMonitor(VecEnv(envs), monitor)
+
+
+def _stacked_pictures(space: spaces.Space[Any]) -> bool:
+    return space.dtype == np.uint8 and len(space.shape or ()) == 4
+
+
+def _merged_space(space: spaces.Space[Any]) -> spaces.Space[Any]:
+    if isinstance(space, spaces.Dict):
+        return spaces.Dict({name: _merged_space(part) for name, part in space.items()})
+    if isinstance(space, spaces.Box) and _stacked_pictures(space):
+        return spaces.Box(_merged(space.low, space), _merged(space.high, space), dtype=np.uint8)
+    return space
+
+
+def _merged(observations: Any, space: spaces.Space[Any]) -> Any:
+    if isinstance(space, spaces.Dict):
+        return {name: _merged(observations[name], part) for name, part in space.items()}
+    if not _stacked_pictures(space):
+        return observations
+    last = np.moveaxis(observations, -4, -2)  # (..., height, width, frames, channels)
+    return last.reshape(*last.shape[:-2], -1)
 
 
 def _rows(info: dict[str, Any], n: int) -> Infos:

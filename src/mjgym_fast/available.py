@@ -1,4 +1,4 @@
-"""Whether laws can be compiled: numba, the engine's library and BLAS are usable."""
+"""Requirements of compiling hooks: LLVM and the engine's library, usable."""
 
 import functools
 import importlib
@@ -7,35 +7,35 @@ import warnings
 
 from mjgym.util.packaged import install
 
+SWITCH = "MJGYM_DISABLE_COMPILED"
+
 
 @functools.cache
 def refusal() -> str:
-    """The reason why laws cannot be compiled; empty if they can.
+    """The reason why hooks cannot be compiled; empty if they can.
 
-    A warning has been issued, unless numba is missing or switched off.
+    A warning has been issued, unless LLVM is missing or switched off.
     """
-    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
-        return "NUMBA_DISABLE_JIT=1 switches numba off"
+    if os.environ.get(SWITCH) == "1":
+        return f"{SWITCH}=1 switches compiled hooks off"
     try:
-        foreign = importlib.import_module("mjgym_fast.foreign")
-        if foreign.engine() is None:
-            return warned("the engine's library is not where its package has it")
-        if foreign.blas() is None:
-            return warned("NumPy does not multiply by the OpenBLAS of its own wheels")
-        importlib.import_module("mjgym_fast.stepping")  # is compiled, or read from numba's cache
+        importlib.import_module("llvmlite.binding")
+        library = importlib.import_module("mjgym_fast.library")
     except ModuleNotFoundError as error:
-        if error.name in ("numba", "llvmlite"):
-            return f"numba is not installed: {install('fast')}"
+        if (error.name or "").partition(".")[0] == "llvmlite":
+            return f"llvmlite is not installed: {install('fast')}"
         raise
-    except Exception as error:  # a truncated cache file may raise anything
+    except Exception as error:  # a library that cannot be loaded
         text = " ".join(f"{type(error).__name__}: {error}".split())
-        return warned(f"numba cannot compile it or keep it in its cache: {text}")
+        return warned(f"LLVM cannot be loaded: {text}")
+    if library.engine() is None:
+        return warned("the engine's library is not where its package has it")
     return ""
 
 
 @functools.cache
 def warned(reason: str) -> str:
-    """Warn that laws run on arrays, once per reason; returns the reason."""
-    text = f"control laws run on arrays, which takes longer: {reason}"
+    """Warn that hooks run on arrays, once per reason; returns the reason."""
+    text = f"hooks run on arrays, which takes longer: {reason}"
     warnings.warn(text, RuntimeWarning, stacklevel=2)
     return reason

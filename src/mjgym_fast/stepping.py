@@ -1,321 +1,303 @@
-"""Simulations stepped with a compiled law between physics steps."""
+"""Simulations that make compiled control steps."""
 
-import abc
 import concurrent.futures
 import copy
+import ctypes
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mujoco
 import numpy as np
-from numba import carray
 
 from mjgym.arrays import Array
 from mjgym.sim.batched_views import is_of_geoms
-from mjgym.sim.engine import DIVERGED, episode_field, quiet
+from mjgym.sim.compiled import Outcome
+from mjgym.sim.engine import episode_field, get_field, quiet
 from mjgym.sim.views import View
-from mjgym_fast.foreign import (
-    FORWARD_SKIP,
-    GET_STATE,
-    RESET,
-    SET_STATE,
-    STEP1,
-    STEP2,
-    call,
-    compiled,
-    copy_bytes,
-    counts_at,
-    engine,
-    inlined,
-    succeeds,
-)
+from mjgym_fast.loop import SLOTS
+from mjgym_fast.machine_code import BAD_REWARD, DIVERGED, FAILED, NOT_FINITE, SIZE
+from mjgym_fast.recording import Entry
 
-_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
-_VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
-_FIRST_WARNING, _LAST_WARNING = DIVERGED.start, DIVERGED.stop
-_BAD_CONTROL = int(mujoco.mjtWarning.mjWARN_BADCTRL)
-_CTRL = 0  # among the fields of a law
-_ONE = np.zeros(1, dtype=np.int64)
-_NONE, _NO_ROWS = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
-_NO_FLAGS, _NO_NUMBERS = np.zeros(0, dtype=np.bool_), np.zeros((0, 0))
-# The `kept` argument of `_step` for a simulation that is stepped in place.
-_IN_PLACE = (
-    *(_NO_ROWS, _NO_ROWS, _NO_FLAGS, (_NO_ROWS, _NONE, _NONE), _NO_FLAGS),
-    *(_NONE, _NONE, _NONE),
-)
-PARTS = 8  # work items per thread
-_WARNING_STRIDE = 2  # int32: a warning's last info, and its count
+PARTS_PER_THREAD = 8
+_NO_STATE = FAILED | BAD_REWARD | DIVERGED
+
+Hook = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, ctypes.c_int64)
+"""A compiled hook: see `mjgym_fast.machine_code.ARGUMENTS`."""
+_One = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+_Run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 
-@inlined
-def _take_over(i, model, data, state, known, begun, functions):
-    """Load a simulation's state, unless the last call left it there."""
-    same = not begun[i]
-    for k in range(state.shape[1]):
-        same = same and state[i, k] == known[i, k]
-    if same:
-        return
-    if begun[i]:
-        call(functions[RESET], (model, data))
-        begun[i] = False
-    call(functions[SET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
-    call(functions[STEP1], (model, data))
-
-
-@inlined
-def _counts(warnings):
-    """Counts of a simulation's warnings; that of kind k is at _WARNING_STRIDE k."""
-    return carray(counts_at(warnings), _WARNING_STRIDE * _LAST_WARNING)
-
-
-@inlined
-def _hand_back(i, model, data, state, known, functions, outputs, warnings, diverged):
-    sources, targets, sizes = outputs
-    call(functions[GET_STATE], (model, data, state[i].ctypes.data, np.int32(_INTEGRATION)))
-    for k in range(state.shape[1]):
-        known[i, k] = state[i, k]
-    for k in range(len(sizes)):
-        copy_bytes(targets[k] + i * sizes[k], sources[i, k], sizes[k])
-    counts = _counts(warnings[i])
-    for k in range(_FIRST_WARNING, _LAST_WARNING):
-        if counts[_WARNING_STRIDE * k] > 0:
-            diverged[i] = True
-
-
-@compiled(cache=True, nogil=True)
-def _step(rows, model, datas, law, memory, controls, n, forces, functions, kept):
-    """Advance some simulations, one after the other.
-
-    Args:
-        datas: addresses of each MjData, of the fields that the law reads, and of warnings.
-        law: addresses of the law and of its scratch space.
-        memory: the law's memory, (n, k).
-        controls: (n, nu).
-        forces: whether to compute forces of the new state.
-        functions: addresses of the engine's functions.
-        kept: for simulations of a batch: states as bits, those at the end of the last call, whether
-            an episode has begun since, outputs and their targets, diverged flags; and varied
-            fields, their targets in the model, and their sizes.
-    """
-    addresses, fields, warnings = datas
-    function, work = law
-    state, known, begun, outputs, diverged, varied, settings, widths = kept
-    for i in rows:
-        data = addresses[i]
-        for k in range(len(widths)):
-            copy_bytes(settings[k], varied[k] + i * widths[k], widths[k])
-        if state.size:
-            _take_over(i, model, data, state, known, begun, functions)
-        table, entries = fields[i].ctypes.data, memory[i].ctypes.data
-        copy_bytes(fields[i, _CTRL], controls[i].ctypes.data, 8 * controls.shape[1])
-        fine = True
-        for step in range(n):
-            if not succeeds(function, (0, table, entries, work)):
-                fine = False
-                break
-            call(functions[STEP2], (model, data))
-            call(functions[STEP1], (model, data))
-            if forces and step == n - 1:
-                call(functions[FORWARD_SKIP], (model, data, np.int32(_VELOCITIES), np.int32(0)))
-            if not succeeds(function, (1, table, entries, work)):
-                fine = False
-                break
-        if not fine:  # a divergence, as with controls that are not finite
-            _counts(warnings[i])[_WARNING_STRIDE * _BAD_CONTROL] += 1
-        if state.size:
-            _hand_back(i, model, data, state, known, functions, outputs, warnings, diverged)
-
-
-def _address(array: np.ndarray) -> int:
+def address(array: np.ndarray) -> int:
+    """The address of an array's numbers."""
     return int(array.ctypes.data)
 
 
-def _addresses(rows: list[list[int]]) -> np.ndarray:
+def _row(array: np.ndarray, i: int) -> int:
+    return address(array) + i * array.strides[0]
+
+
+def address_of(data: mujoco.MjData, name: str) -> int:
+    """The address of a field of MjData; the time, a number, is before the energy."""
+    return address(data.energy) - SIZE if name == "time" else address(getattr(data, name))
+
+
+def _addresses(rows: Any) -> np.ndarray:
     return np.array(rows, dtype=np.int64)
 
 
-def law_fields(data: mujoco.MjData, names: Sequence[str]) -> list[int]:
-    """Addresses of fields of MjData."""
-    return [_address(getattr(data, name)) for name in names]
-
-
-def _places(
-    datas: Sequence[mujoco.MjData], names: Sequence[str]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Addresses of simulations, of the fields that a law reads, and of warnings."""
-    return (
-        np.array([data._address for data in datas]),
-        _addresses([law_fields(data, names) for data in datas]),
-        np.array([_address(data.warning.number) for data in datas]),
+def field_addresses(data: mujoco.MjData, model: mujoco.MjModel, names: Sequence[str]) -> np.ndarray:
+    """Addresses of fields of a simulation, those of its model included."""
+    return _addresses(
+        [
+            address_of(data, name) if hasattr(data, name) else address(get_field(model, name))
+            for name in names
+        ]
     )
 
 
-# Compile now, or read numba's cache, where a failure can be handled, and not within a step.
-_step(
-    _NONE, 0, (_NONE, _NO_ROWS, _NONE), (0, 0), _NO_NUMBERS, _NO_NUMBERS, 0, False, _NONE,
-    _IN_PLACE,
-)  # fmt: skip
+class Stepper:
+    """Simulations that step together, see `mjgym.sim.compiled.Stepper`.
 
-
-class Law(abc.ABC):
-    """A law as the address of a compiled function, see `mjgym.sim.compiled.CompiledLaw`.
-
-    The function takes four integers and returns 1; a 0 ends the episode as a divergence. The
-    integers are the phase (0 before a physics step, when it writes `ctrl`; 1 after it, when it
-    updates its memory), then addresses: of a table of the addresses of `fields`, of the
-    simulation's memory, and of `work` scratch numbers.
-
-    Attributes:
-        fields: names of the fields of MjData that it reads, "ctrl" first.
-        work: size of its scratch space, in numbers.
+    Args:
+        step: the compiled step.
+        n: number of simulations.
+        lead: () for a single one, (n,) for a batch.
+        workers: number of threads.
     """
 
-    fields: tuple[str, ...]
-    address: int
-    work: int
+    def __init__(self, step: Any, n: int, lead: tuple[int, ...], workers: int) -> None:
+        self._compiled, self._lead = step, lead  # keeps the code alive
+        self._run, self._one = _Run(step.address("run")), _One(step.address("one"))
+        self._context = np.zeros(len(SLOTS), dtype=np.int64)
+        self._at = address(self._context)
+        self._kept: list[Any] = []
+        recording = step.recording
+        slots = max(1, sum(entry.size for entry in recording.memory.values()))
+        self._memory = np.zeros((n, slots))
+        self._entries = {
+            name: self._part(self._memory, entry) for name, entry in recording.memory.items()
+        }
+        self._views = dict(self._entries)
+        count = max(1, sum(entry.size for entry in recording.results.values()))
+        self._results = np.zeros((count, n))
+        self._spec = recording.results
+        self._names = [name[6:] for name in recording.results if name.startswith("terms/")]
+        self._scalar = all(not entry.shape for entry in recording.results.values())
+        self._action = np.zeros((n, step.width))
+        self._actions = self._action if lead else self._action[0]
+        self._bad = np.zeros(n, dtype=np.uint8)
+        self._work = np.zeros((workers, max(1, step.work)))
+        self._set(
+            n=n, width=SIZE * len(step.fields), memories=SIZE * slots, works=self._work[0].nbytes,
+            actions=self._action[0].nbytes, shows=recording.shown * (4 if recording.single else 8),
+            memory=self._memory, action=self._action, results=self._results, bad=self._bad,
+            work=self._work,
+        )  # fmt: skip
 
-    @abc.abstractmethod
-    def begin(self, view: View) -> tuple[Array, np.ndarray]:
-        """Controls (*lead, nu), of which the law overwrites its part, and memory (n, k) float64."""
+    def _set(self, **values: Any) -> None:
+        """Set entries of the context: numbers, or the addresses of arrays, which are kept."""
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                self._kept.append(value)
+            number = address(value) if isinstance(value, np.ndarray) else value
+            self._context[SLOTS[name]] = number
 
-    @abc.abstractmethod
-    def end(self, view: View, memory: np.ndarray) -> dict[str, Array]:
-        """Entries of the task's memory that the law has changed."""
+    def _part(self, block: np.ndarray, entry: Entry) -> np.ndarray:
+        """An entry of the memory as a view of the block, whose numbers take 8 bytes each."""
+        size = entry.dtype.itemsize
+        step = SIZE // size
+        cells = block.view(entry.dtype)[:, entry.first * step : (entry.first + entry.size) * step]
+        part = cells[:, ::step].reshape(len(block), *entry.shape)
+        return part if self._lead else part[0, ...]
 
-    def single(self, model: mujoco.MjModel, data: mujoco.MjData) -> "CompiledSingle":
-        """The law in one simulation."""
-        return CompiledSingle(self, model, data)
+    def _begin(self, view: View, action: Array, n: int, target: int) -> None:
+        if view.memory is not self._views:  # hooks in NumPy, starts and snapshots replace it
+            for name, entry in self._entries.items():
+                if view.memory[name] is not entry:
+                    entry[...] = view.memory[name]
+            self._views = view.memory = dict(self._entries)
+        if action.shape != self._actions.shape:
+            wanted = self._actions.shape
+            raise ValueError(f"control: expected shape {wanted}, got {action.shape}")
+        self._actions[...] = action
+        context = self._context
+        context[SLOTS["single"]] = action.dtype == np.float32
+        context[SLOTS["substeps"]], context[SLOTS["shown"]] = n, target
 
-    def batch(self, *arguments: Any) -> "CompiledBatch":
-        """The law in the simulations of a batch, see `mjgym.sim.compiled.CompiledLaw.batch`."""
-        return CompiledBatch(self, *arguments)
 
-
-class CompiledSingle:
+class SingleStepper(Stepper):
     """One simulation, stepped in place.
 
     Args:
         data: the simulation's MjData.
     """
 
-    def __init__(self, law: Law, model: mujoco.MjModel, data: mujoco.MjData) -> None:
-        self._kept = model, data, law  # keeps the addresses valid
-        self._model = model._address
-        self._data = _places([data], law.fields)
-        self._work = np.zeros(law.work)
-        self._law = law.address, _address(self._work)
+    def __init__(self, step: Any, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        super().__init__(step, 1, (), 1)
+        fields = field_addresses(data, model, step.fields)
+        self._kept += model, data
+        self._set(
+            models=_addresses([model._address]), datas=_addresses([data._address]), fields=fields,
+            warnings=_addresses([address(data.warning.number)]), arrays=fields,
+        )  # fmt: skip
 
-    def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
-        """Make n physics steps from computed positions and velocities, as `Simulation.step`.
+    def advance(
+        self, view: View, action: Array, where: Array | None, n: int, target: int
+    ) -> Outcome:
+        """Make a control step of n physics steps, or only observe."""
+        self._begin(view, action, n, target)
+        self._one(self._at, 0, 0, where is None or bool(where))
+        numbers = self._results[:, 0]
+        found: Outcome
+        if self._scalar:
+            values = numbers.tolist()
+            found = dict(zip(self._spec, values, strict=False))
+            found["terms"] = dict(zip(self._names, values, strict=False))
+        else:
+            found = {
+                name: numbers[x.first : x.first + x.size].reshape(x.shape).copy()
+                for name, x in self._spec.items()
+            }
+            found["terms"] = {name: found[f"terms/{name}"] for name in self._names}
+        bits = int(self._bad[0])
+        found["diverged"] = np.True_ if bits & _NO_STATE else None
+        found["not_finite"] = np.True_ if bits & NOT_FINITE else None
+        return found
 
-        `control` is (nu,); the law's memory, (1, k), is updated in place.
-        """
-        with quiet():
-            _step(
-                _ONE, self._model, self._data, self._law, memory, control[None], n, forces,
-                engine(), _IN_PLACE,
-            )  # fmt: skip
 
-
-class CompiledBatch:
+class BatchStepper(Stepper):
     """The simulations of a batch, stepped on one MjData each.
 
-    Arguments are the law, and those of `mjgym.sim.compiled.CompiledLaw.batch`.
+    Arguments are the step, and those of `mjgym.sim.compiled.CompiledStep.batch`.
     """
 
     def __init__(
         self,
-        law: Law,
-        model: mujoco.MjModel,
+        step: Any,
+        models: Sequence[mujoco.MjModel],
         kept: np.ndarray,
         state: np.ndarray,
         outputs: Mapping[str, np.ndarray],
         fields: Mapping[str, np.ndarray],
+        arrays: Mapping[str, np.ndarray],
         threads: int,
     ) -> None:
         n = len(state)
         count = max(1, min(threads, n))
-        self._law, self._fields, self._kept, self._whole = law, fields, kept, state
-        self._state, self._known = state.view(np.int64), np.zeros(state.shape, dtype=np.int64)
+        super().__init__(step, n, (n,), count)
+        self._count = count
+        self._fields, self._geoms, self._arrays = fields, kept, {**arrays, **fields}
         self._begun = np.ones(n, dtype=np.bool_)
-        self.diverged = np.zeros(n, dtype=np.bool_)
+        self._rows = np.arange(n)
         self._own = {name: self._of_kept(name, x) for name, x in fields.items()}
-        # Each thread writes varied fields into its own model.
-        self._models = [copy.copy(model) if fields else model for _ in range(count)]
-        self._settings = [
-            _addresses([[_address(episode_field(each, name)) for name in self._own]])[0]
-            for each in self._models
-        ]
-        self._varied = _addresses([[_address(x) for x in self._own.values()]])[0]
-        self._widths = np.array([x[0].nbytes for x in self._own.values()], dtype=np.int64)
-        self._datas = [mujoco.MjData(model) for _ in range(n)]
-        self._data = _places(self._datas, law.fields)
-        self._work = np.zeros((count, law.work))
+        self._shares = step.order.shares
+        self._datas = [mujoco.MjData(models[0]) for _ in range(count if self._shares else n)]
+        own = len(models) > 1
+        written = {} if own else self._own
+        if not own:  # each thread writes varied fields into its own model
+            models = [copy.copy(models[0]) if fields else models[0] for _ in range(count)]
+        self._kept += models
+        settings = [[address(episode_field(m, name)) for name in written] for m in models]
+        self._set(
+            models=_addresses([m._address for m in models]), own=own,
+            datas=_addresses([data._address for data in self._datas]),
+            warnings=_addresses([address(data.warning.number) for data in self._datas]),
+            fields=_addresses(
+                [[self._place(i, x) for x in step.fields] for i in range(len(self._datas))]
+            ),
+            state=state, known=np.zeros(state.shape), states=state[0].nbytes, begun=self._begun,
+            varied=len(written), settings=_addresses(settings), rows=self._rows,
+            values=_addresses([address(x) for x in self._own.values()]),
+            widths=_addresses([x[0].nbytes for x in self._own.values()]),
+        )  # fmt: skip
         self._others = (
-            concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-law") if count > 1 else None
+            concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-step") if count > 1 else None
         )
         self.note(outputs)
 
+    def _place(self, i: int, name: str) -> int:
+        """The address of a field that hooks read beside MjData i."""
+        if name not in self._fields:
+            return address_of(self._datas[i], name)
+        return 0 if self._shares else _row(self._fields[name], i)  # not read where threads share
+
     def _of_kept(self, name: str, values: np.ndarray) -> np.ndarray:
-        return np.ascontiguousarray(values[:, self._kept] if is_of_geoms(name) else values)
+        return np.ascontiguousarray(values[:, self._geoms] if is_of_geoms(name) else values)
 
     def note(self, outputs: Mapping[str, np.ndarray]) -> None:
         """Set the output arrays, by field of MjData."""
         self.noted = len(outputs)
-        self._outputs = tuple(outputs.values())  # keeps the addresses valid
-        self._targets = np.array([_address(x) for x in self._outputs], dtype=np.int64)
-        self._sizes = np.array([x[0].nbytes for x in self._outputs], dtype=np.int64)
-        self._sources = _addresses(
-            [[_address(getattr(data, name)) for name in outputs] for data in self._datas]
-        )
+        sources = [[address_of(data, name) for name in outputs] for data in self._datas]
+        self._arrays |= outputs
+        known = [self._arrays.get(name) for name in self._compiled.fields]
+        rows = [[0 if x is None else _row(x, i) for x in known] for i in range(len(self._bad))]
+        self._set(
+            outputs=len(outputs), sources=_addresses(sources), arrays=_addresses(rows),
+            targets=_addresses([address(x) for x in outputs.values()]),
+            sizes=_addresses([x[0].nbytes for x in outputs.values()]),
+        )  # fmt: skip
 
     def forget(self, ids: np.ndarray) -> None:
         """Clear warnings, warm starts and varied fields of some simulations."""
         self._begun[ids] = True
-        self.diverged[ids] = False
 
     def advance(
-        self, ids: np.ndarray, controls: np.ndarray, memory: np.ndarray, n: int, *, forces: bool
-    ) -> None:
-        """Make n physics steps in some simulations, as `Simulation.step`.
-
-        `controls` (n, nu) and the law's memory (n, k), updated in place, are those of all
-        simulations.
-        """
-        begun = ids[self._begun[ids]]
+        self, view: View, action: Array, where: Array | None, n: int, target: int
+    ) -> Outcome:
+        """Make a control step of n physics steps in some simulations; observe all."""
+        self._begin(view, action, n, target)
+        count = stepping = len(self._bad)
+        if where is None:
+            self._rows[:] = np.arange(count)
+            begun = np.flatnonzero(self._begun)
+        else:
+            stepped = np.flatnonzero(where)
+            stepping = len(stepped)
+            self._rows[:stepping] = stepped
+            self._rows[stepping:] = np.flatnonzero(~where)
+            begun = stepped[self._begun[stepped]]
+            if not target:
+                count = stepping
         if begun.size:
             for name, own in self._own.items():
                 values = self._fields[name][begun]
-                own[begun] = values[:, self._kept] if is_of_geoms(name) else values
-
-        def work(k: int) -> None:
-            outputs = self._sources, self._targets, self._sizes
-            law = self._law.address, _address(self._work[k])
-            kept = (
-                self._state, self._known, self._begun, outputs, self.diverged, self._varied,
-                self._settings[k], self._widths,
-            )  # fmt: skip
-            for part in parts:
-                _step(
-                    part, self._models[k]._address, self._data, law, memory, controls, n, forces,
-                    engine(), kept,
-                )  # fmt: skip
-
+                own[begun] = values[:, self._geoms] if is_of_geoms(name) else values
+            if self._shares:
+                self._begun[begun] = False
         # Threads take parts from a queue, since parts with more contacts take longer.
-        count = len(self._models)
-        parts = iter(np.array_split(ids, min(count * PARTS, max(1, len(ids)))))
+        self._set(
+            next=0,
+            chunk=max(1, -(-count // (self._count * PARTS_PER_THREAD))),
+            count=count,
+            stepping=stepping,
+        )
         with quiet():
             running = [] if self._others is None else [
-                self._others.submit(work, k) for k in range(1, count)
+                self._others.submit(self._run, self._at, k) for k in range(1, self._count)
             ]  # fmt: skip
             try:
-                work(0)
+                self._run(self._at, 0)
             finally:
                 concurrent.futures.wait(running)
-        for each in running:
-            each.result()
+        found: Outcome = {
+            name: self._results[x.first]
+            if not x.shape
+            else self._results[x.first : x.first + x.size].T.reshape(*self._lead, *x.shape)
+            for name, x in self._spec.items()
+        }
+        found["terms"] = {name: found[f"terms/{name}"] for name in self._names}
+        found["diverged"] = found["not_finite"] = None
+        if np.count_nonzero(self._bad):
+            for name, bits in (("diverged", _NO_STATE), ("not_finite", NOT_FINITE)):
+                mask = (self._bad & bits) != 0
+                found[name] = mask if mask.any() else None
+        return found
 
     def close(self) -> None:
-        """Stop the threads."""
+        """Stop the threads, and let go of the batch's arrays."""
         if self._others is not None:
             self._others.shutdown()
+        self._kept.clear()
+        for arrays in (self._arrays, self._own):
+            arrays.clear()
+        self._fields = {}

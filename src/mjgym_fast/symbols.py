@@ -1,20 +1,30 @@
 """Symbolic arrays, which record the operations of hooks.
 
 A hook runs once on symbols instead of numbers. They are in NumPy's arrays of objects, so indexing,
-reshaping and broadcasting are NumPy's own, with the memory layouts of float64. Arithmetic is
-recorded number by number. What NumPy leaves to a library (matrix products, systems, transcendental
-functions) is recorded as a call of the same function, on numbers in the same layout. So compiled
-numbers equal NumPy's to the bit, except for long sums, whose order may differ.
+reshaping and broadcasting are NumPy's own, with the memory layouts of numbers. An array has the
+dtype that NumPy would give it: float64, float32, int64 or bool. Arithmetic is recorded number by
+number. What NumPy leaves to a library (matrix products, systems, transcendental functions) is
+recorded as a call of the same function, on numbers in the same layout. So compiled numbers equal
+NumPy's to the bit, except for some long sums, whose order may differ.
 """
 
 import functools
-from collections.abc import Callable, Sequence
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.linalg import _umath_linalg as _linalg
 
 MOST = 60_000  # operations; 16,000 compile for half a second
 UNROLLED = 8  # from this many numbers on, NumPy adds several at once
+FEW = 16  # up to this many numbers, a choice is faster than a table
+BLOCK = 128  # up to this many; more are halved first
+START = float(np.add.reduce(np.array([-0.0])))  # that NumPy's sums begin with, 0.0 or -0.0
+
+FLOAT, SINGLE, WHOLE, TRUTH = (np.dtype(x) for x in (np.float64, np.float32, np.int64, np.bool_))
+DTYPES = (FLOAT, SINGLE, WHOLE, TRUTH)
 
 
 class UntraceableError(TypeError):
@@ -27,110 +37,170 @@ class Symbol:
     Args:
         trace: the trace that the operation belongs to.
         inputs: symbols, constants, or other arguments of the operation.
-        truth: whether the result is a bool rather than a float64.
+        dtype: dtype of the result.
     """
 
-    __slots__ = ("inputs", "number", "operation", "trace", "truth")
+    __slots__ = ("dtype", "inputs", "number", "operation", "trace")
 
     def __init__(
-        self, trace: "Trace", operation: str, inputs: tuple[Any, ...], truth: bool
+        self, trace: "Trace", operation: str, inputs: tuple[Any, ...], dtype: np.dtype[Any]
     ) -> None:
-        self.trace, self.operation, self.inputs, self.truth = trace, operation, inputs, truth
+        self.trace, self.operation, self.inputs, self.dtype = trace, operation, inputs, dtype
         self.number = trace.count = trace.count + 1
         if self.number > MOST:
             raise UntraceableError(f"takes more than {MOST} operations")
 
 
 class Trace:
-    """The operations of a hook.
+    """The operations of some hooks.
 
     Attributes:
         exact: whether all sums are in NumPy's order.
+        tables: constants that it looks up, whose addresses are among the inputs.
     """
 
     def __init__(self) -> None:
         self.count, self.exact = 0, True
         self._known: dict[tuple[Any, ...], Symbol] = {}
+        self.tables: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
 
-    def symbol(self, operation: str, *inputs: Any, truth: bool = False) -> Symbol:
+    def table(self, numbers: np.ndarray) -> int:
+        """The address of a table of constants."""
+        key = _layout(numbers)
+        if key not in self.tables:
+            self.tables[key] = np.ascontiguousarray(numbers), numbers
+        return int(self.tables[key][0].ctypes.data)
+
+    def symbol(self, operation: str, *inputs: Any, dtype: np.dtype[Any] = FLOAT) -> Symbol:
         """The result of an operation; equal operations are one symbol."""
         # Constants by their text: 0.0 equals -0.0 and False.
-        key = operation, *(x if isinstance(x, Symbol) else repr(x) for x in inputs)
+        key = operation, dtype, *(x if isinstance(x, Symbol) else repr(x) for x in inputs)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = Symbol(self, operation, inputs, truth)
+            known = self._known[key] = Symbol(self, operation, inputs, dtype)
         return known
 
-    def call(self, function: str, inputs: Sequence[Any], count: int, *details: Any) -> list[Symbol]:
-        """The results of a library's function on numbers in memory."""
-        called = Symbol(self, function, (tuple(map(number, inputs)), count, *details), False)
-        return [Symbol(self, "output", (called, i), False) for i in range(count)]
+    def call(
+        self, ufunc: np.ufunc, inputs: Sequence[Any], count: int, *places: Any, dtype: np.dtype[Any]
+    ) -> list[Symbol]:
+        """The results of a ufunc's loop on numbers in memory.
+
+        Args:
+            count: number of results.
+            places: the loop's sizes, where each operand starts, and steps, in items.
+        """
+        numbers = tuple(cast(x, dtype) for x in inputs)
+        called = Symbol(self, "call", (numbers, count, ufunc, *places), dtype)
+        return [Symbol(self, "output", (called, i), dtype) for i in range(count)]
 
 
-# Operations of LLVM by the names of NumPy's functions.
+# Operations of LLVM by the names of NumPy's functions, for floating-point and whole numbers.
 ARITHMETIC = {
     "add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv", "negative": "fneg",
     "sqrt": "sqrt", "absolute": "fabs", "floor": "floor", "ceil": "ceil", "rint": "rint",
-    "maximum": "maximum", "minimum": "minimum",
+    "trunc": "trunc", "maximum": "maximum", "minimum": "minimum", "isnan": "isnan",
+    "isfinite": "isfinite",
 }  # fmt: skip
+OF_WHOLE = {
+    "add": "add", "subtract": "sub", "multiply": "mul", "maximum": "smax", "minimum": "smin",
+    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+}  # fmt: skip
+DIVISIONS = {"remainder": "mod", "floor_divide": "floordiv"}  # by positive constants
 COMPARISONS = {
     "less": "olt", "less_equal": "ole", "greater": "ogt", "greater_equal": "oge",
     "equal": "oeq", "not_equal": "une",
 }  # fmt: skip
-LOGIC = {
-    "logical_and": "and", "logical_or": "or", "logical_xor": "xor",
+OF_TRUTHS = {
+    "logical_and": "and", "logical_or": "or", "logical_xor": "xor", "not_equal": "xor",
     "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+    "add": "or", "multiply": "and", "maximum": "or", "minimum": "and",
 }  # fmt: skip
 
 
-def _first(values: Sequence[Any]) -> Symbol | None:
+def _first(values: Iterable[Any]) -> Symbol | None:
     return next((x for x in values if isinstance(x, Symbol)), None)
 
 
-def _is_truth(value: Any) -> bool:
-    return value.truth if isinstance(value, Symbol) else isinstance(value, bool)
-
-
-def number(value: Any) -> Any:
-    """A symbol or a constant as a float64."""
+def cast(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A symbol or a constant in another dtype."""
     if not isinstance(value, Symbol):
-        return float(value)
-    return value.trace.symbol("select", value, 1.0, 0.0) if value.truth else value
+        with np.errstate(all="ignore"):
+            return dtype.type(value).item()
+    if value.dtype == dtype:
+        return value
+    record = functools.partial(value.trace.symbol, dtype=dtype)
+    if value.dtype == TRUTH:
+        return record("select", value, cast(1, dtype), cast(0, dtype))
+    if dtype == TRUTH:
+        return record("une", value, cast(0, value.dtype))
+    return record("cast", value)
 
 
 @functools.cache
-def _on_symbols(ufunc: np.ufunc) -> Callable[..., Any]:
-    """A ufunc of single symbols and constants."""
+def _on_symbols(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Callable[..., Any]:
+    """A ufunc of single symbols and constants of a dtype."""
     name = ufunc.__name__
+    record = {TRUTH: _of_truths, WHOLE: _of_whole}.get(dtype, _of_numbers)
 
     def apply(*values: Any) -> Any:
         symbol = _first(values)
         if symbol is None:
             with np.errstate(all="ignore"):
-                return ufunc(*values).item()
-        record = symbol.trace.symbol
-        if name in (*LOGIC, "logical_not", "invert") and not all(map(_is_truth, values)):
-            raise UntraceableError(f"calls {name} of numbers")
-        if name in LOGIC:
-            return record(LOGIC[name], *values, truth=True)
-        if name in ("logical_not", "invert"):
-            return record("xor", *values, True, truth=True)
-        numbers = [number(x) for x in values]
-        if name in COMPARISONS:
-            return record(COMPARISONS[name], *numbers, truth=True)
-        if name in ("square", "power"):  # powers of 1 and 2
-            return numbers[0] if numbers[1:] == [1.0] else record("fmul", numbers[0], numbers[0])
-        return numbers[0] if name == "positive" else record(ARITHMETIC[name], *numbers)
+                return ufunc(*map(dtype.type, values)).item()
+        if name == "positive":
+            return values[0]
+        result = record(symbol.trace, name, values, dtype)
+        if result is None:
+            raise UntraceableError(f"calls {name} of {dtype} numbers")
+        return result
 
     return apply
 
 
-def _choose(condition: Any, one: Any, other: Any) -> Any:
-    if not isinstance(condition, Symbol):
-        return one if condition else other
-    if _is_truth(one) and _is_truth(other):
-        return condition.trace.symbol("select", condition, one, other, truth=True)
-    return condition.trace.symbol("select", condition, number(one), number(other))
+def _of_truths(
+    trace: Trace, name: str, values: tuple[Any, ...], dtype: np.dtype[Any]
+) -> Symbol | None:
+    record = functools.partial(trace.symbol, dtype=dtype)
+    if name in ("logical_not", "invert"):
+        return record("xor", *values, True)
+    if name == "equal":
+        return record("xor", record("xor", *values), True)
+    return record(OF_TRUTHS[name], *values) if name in OF_TRUTHS else None
+
+
+def _of_numbers(
+    trace: Trace, name: str, values: tuple[Any, ...], dtype: np.dtype[Any]
+) -> Symbol | None:
+    if name in COMPARISONS:
+        return trace.symbol(COMPARISONS[name], *values, dtype=TRUTH)
+    if name == "square":
+        return trace.symbol("fmul", *values * 2, dtype=dtype)
+    if name not in ARITHMETIC:
+        return None
+    return trace.symbol(ARITHMETIC[name], *values, dtype=TRUTH if name[:2] == "is" else dtype)
+
+
+def _of_whole(
+    trace: Trace, name: str, values: tuple[Any, ...], dtype: np.dtype[Any]
+) -> Symbol | None:
+    record = functools.partial(trace.symbol, dtype=dtype)
+    if name in COMPARISONS:
+        return trace.symbol(COMPARISONS[name], *values, dtype=TRUTH)
+    if name == "square":
+        return record("mul", *values * 2)
+    if name == "negative":
+        return record("sub", 0, *values)
+    if name in DIVISIONS and isinstance(values[1], int) and values[1] > 0:
+        return record(DIVISIONS[name], *values)
+    return record(OF_WHOLE[name], *values) if name in OF_WHOLE else None
+
+
+def _by_number(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
+    """True if a ufunc is recorded number by number."""
+    name = ufunc.__name__
+    if dtype.kind == "f":
+        return name in ARITHMETIC or name in COMPARISONS or name in ("square", "positive")
+    return True
 
 
 def objects(x: Any) -> np.ndarray:
@@ -138,20 +208,64 @@ def objects(x: Any) -> np.ndarray:
     return np.asarray(x.view(np.ndarray) if isinstance(x, Symbols) else x, dtype=object)
 
 
-def symbols(x: Any) -> Any:
-    """Symbols and constants, one or an array of them, as a symbolic array."""
-    if isinstance(x, tuple | list):
-        return type(x)(map(symbols, x))
-    if isinstance(x, np.ndarray) and x.dtype != object:
-        return x
-    return np.asarray(x, dtype=object).view(Symbols)
+def _kind(x: Any) -> Any:
+    """The dtype of an operand, or the type of a Python number, whose dtype follows others'."""
+    if isinstance(x, Symbols):
+        return x.dtype
+    if isinstance(x, np.ndarray) and x.dtype == object:  # symbols that a function has unwrapped
+        return dtype_of(*(np.zeros((), v.dtype) if isinstance(v, Symbol) else v for v in x.flat))
+    return type(x) if type(x) in (int, float) else np.asarray(x).dtype
+
+
+def dtype_of(*values: Any) -> np.dtype[Any]:
+    """The dtype that NumPy gives an array of some values."""
+    kinds = [_kind(x) for x in values]
+    return np.dtype(np.result_type(*(x(1) if isinstance(x, type) else x for x in kinds)))
+
+
+def converted(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
+    """The objects of an array in another dtype."""
+    array = objects(x)
+    if isinstance(x, Symbols) and x.dtype == dtype:
+        return array
+    if dtype not in DTYPES:
+        raise UntraceableError(f"converts an array to {dtype}")
+    return np.asarray(np.frompyfunc(lambda value: cast(value, dtype), 1, 1)(array), dtype=object)
+
+
+def symbols(x: Any, dtype: np.dtype[Any] = FLOAT) -> Any:
+    """Symbols and constants of a dtype, one or an array of them, as a symbolic array."""
+    array = np.asarray(x, dtype=object).view(Symbols)
+    array._dtype = dtype
+    return array
+
+
+def _reduction(ufunc: np.ufunc) -> Callable[..., Any]:
+    def reduce(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **__: Any) -> Any:
+        return _reduce(ufunc, x, axis, keepdims)
+
+    return reduce
 
 
 class Symbols(np.ndarray):
     """An array of symbols and constants."""
 
+    _dtype = FLOAT
+
+    def __array_finalize__(self, of: Any) -> None:
+        self._dtype = getattr(of, "_dtype", FLOAT)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the numbers that the symbols stand for."""
+        return self._dtype
+
     def __getitem__(self, index: Any) -> Any:
-        return symbols(objects(self)[index])
+        if isinstance(index, Symbols) or (
+            isinstance(index, tuple) and any(isinstance(i, Symbols) for i in index)
+        ):
+            return _chosen(self, index)
+        return symbols(objects(self)[index], self._dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise UntraceableError("writes into an array")
@@ -161,9 +275,49 @@ class Symbols(np.ndarray):
 
     __float__ = __int__ = __index__ = __bool__
 
+    def __pow__(self, exponent: Any) -> Any:  # type: ignore[override]
+        plain = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
+        function = plain.get(exponent) if type(exponent) in (int, float) else None
+        if function is np.reciprocal:
+            return 1.0 / self
+        return np.power(self, exponent) if function is None else function(self)
+
+    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
+        """The numbers in another dtype."""
+        return _astype(self, dtype)
+
+    def copy(self, *_: Any) -> Any:
+        """The same numbers, which cannot be written."""
+        return self
+
+    def item(self, *_: Any) -> Any:
+        """Refused: a number would not be recorded."""
+        return bool(self)
+
+    def tolist(self) -> Any:
+        """The numbers, each an array without axes."""
+        if not self.ndim:
+            return self
+        return [x.tolist() for x in self]
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return NAMESPACE
+
+    def take(self, indices: Any, axis: Any = None, **_: Any) -> Any:  # type: ignore[override]
+        """The entries at some indices along an axis."""
+        return _take(self, indices, axis)
+
+    sum, prod = _reduction(np.add), _reduction(np.multiply)
+    max, min = _reduction(np.maximum), _reduction(np.minimum)
+    all, any = _reduction(np.logical_and), _reduction(np.logical_or)
+
+    def mean(self, axis: Any = None, *_: Any, keepdims: bool = False, **__: Any) -> Any:  # type: ignore[override]
+        """The mean along some axes."""
+        return _mean(self, axis, keepdims)
+
     def trace(self, offset: int = 0, *axes: int) -> Any:  # type: ignore[override]
         """The sum of the diagonal."""
-        return _reduce(np.add, np.diagonal(objects(self), offset, *axes), -1)
+        return _reduce(np.add, symbols(np.diagonal(objects(self), offset, *axes), self._dtype), -1)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
         options = {k: x for k, x in options.items() if x not in (None, True, np._NoValue)}
@@ -171,54 +325,118 @@ class Symbols(np.ndarray):
             return _reduce(ufunc, *inputs, **options)
         if method != "__call__" or options:
             raise UntraceableError(f"calls {ufunc.__name__} with {', '.join(options) or method}")
-        arrays = [objects(x) for x in inputs]
+        if ufunc.nout > 1:
+            raise UntraceableError(f"calls {ufunc.__name__}")
         if ufunc is np.matmul:
-            return symbols(_matmul(*arrays))
-        known = *ARITHMETIC, *COMPARISONS, *LOGIC, "logical_not", "invert", "square", "positive"
+            return _matmul(*inputs)
+        if ufunc is np.vecdot:
+            return _of_matrices(ufunc, *inputs)
+        if ufunc.__name__ in ("logical_and", "logical_or", "logical_xor", "logical_not"):
+            dtype = result = TRUTH
+        elif ufunc.__name__ in ("isnan", "isfinite"):
+            dtype, result = FLOAT, TRUTH
+        else:
+            *dtypes, result = ufunc.resolve_dtypes((*map(_kind, inputs), None))
+            dtype = dtypes[0]
+        arrays = [converted(x, dtype) for x in inputs]
         squares = ufunc is np.power and all(x in (1, 2) for x in arrays[1].flat)
-        if ufunc.__name__ in known or squares:
-            return symbols(np.frompyfunc(_on_symbols(ufunc), ufunc.nin, 1)(*arrays))
-        return symbols(_library(ufunc, arrays))
+        if squares:
+            return np.square(inputs[0]) if (arrays[1] == 2).all() else inputs[0]
+        if _by_number(ufunc, dtype):
+            apply = np.frompyfunc(_on_symbols(ufunc, dtype), ufunc.nin, 1)
+            return symbols(apply(*arrays), result)
+        return symbols(_library(ufunc, arrays, dtype), result)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         own = _FUNCTIONS.get(function)
         if own is not None:
             return own(*arguments, **options)
-        return symbols(super().__array_function__(function, types, arguments, options))
+        # The others only move numbers.
+        dtype = dtype_of(*_arrays((*arguments, *options.values())))
+        moved = super().__array_function__(
+            function, types, _in(dtype, arguments), _in(dtype, options)
+        )
+        return _marked(moved, dtype)
 
 
-class Places:
-    """Symbolic places in a table, as `searchsorted` returns them."""
+def _arrays(values: Iterable[Any]) -> Iterable[Any]:
+    """The arrays of numbers among arguments, without indices."""
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from _arrays(value)
+        elif isinstance(value, Symbols) or (
+            isinstance(value, np.ndarray) and value.dtype.kind in "fb"
+        ):
+            yield value
 
-    device = "cpu"
 
-    def __init__(self, places: list[Symbol]) -> None:
-        self._places = places
+def _in(dtype: np.dtype[Any], values: Any) -> Any:
+    """Arguments with all arrays of numbers as symbols of a dtype."""
+    if isinstance(values, dict):
+        return {name: _in(dtype, x) for name, x in values.items()}
+    if isinstance(values, tuple | list):
+        return type(values)(_in(dtype, x) for x in values)
+    if isinstance(values, Symbols) or (isinstance(values, np.ndarray) and values.dtype.kind in "f"):
+        return symbols(converted(values, dtype), dtype)
+    return values
 
-    def __array_namespace__(self, api_version: str | None = None) -> type["Places"]:
-        return Places
+
+def _marked(x: Any, dtype: np.dtype[Any]) -> Any:
+    if isinstance(x, tuple | list):
+        return type(x)(_marked(each, dtype) for each in x)
+    if isinstance(x, Symbol) or (isinstance(x, np.ndarray) and x.dtype in (object, *DTYPES)):
+        if isinstance(x, np.ndarray) and not isinstance(x, Symbols) and x.dtype != object:
+            return x
+        return symbols(objects(x), dtype)
+    return x
+
+
+class _Namespace:
+    """NumPy's functions, of which some do not ask their arguments."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
 
     @staticmethod
-    def asarray(x: np.ndarray, device: str) -> np.ndarray:
-        """A table."""
-        return x
+    def asarray(x: Any, dtype: Any = None, **_: Any) -> Any:
+        """An array of symbols, numbers, or a list of them."""
+        if isinstance(x, tuple | list):
+            if not any(isinstance(each, Symbols | Symbol) for each in _flattened(x)):
+                return np.asarray(x, dtype=dtype)
+            x = np.stack([_Namespace.asarray(each) for each in x])
+        if not isinstance(x, Symbols):
+            return np.asarray(x, dtype=dtype)
+        return x if dtype is None else _astype(x, dtype)
+
+    array = asarray
 
     @staticmethod
-    def take(table: np.ndarray, places: "Places", axis: int) -> Any:
-        """Rows of a table of constants."""
-        columns = table.reshape(len(table), -1).T.tolist()
-        rows = [
-            place.trace.symbol("lookup", tuple(column), place)
-            for place in places._places
-            for column in columns
-        ]
-        return symbols(_filled(rows, (len(places._places), *table.shape[1:])))
+    def take(x: Any, indices: Any, axis: Any = None) -> Any:
+        """The entries of an array, of numbers or symbols, at some places."""
+        return _take(x, indices, axis)
 
 
-def _searchsorted(ends: np.ndarray, x: Any, side: str = "left") -> Places:
+NAMESPACE = _Namespace()
+
+
+def _flattened(values: Any) -> Iterable[Any]:
+    for value in values:
+        if isinstance(value, tuple | list):
+            yield from _flattened(value)
+        else:
+            yield value
+
+
+def _searchsorted(ends: np.ndarray, x: Any, side: str = "left") -> Any:
     order = {"left": "olt", "right": "ole"}[side]
-    numbers, values = tuple(ends.tolist()), objects(x).tolist()
-    return Places([value.trace.symbol("place", order, numbers, value) for value in values])
+    numbers, values = tuple(ends.tolist()), objects(x)
+
+    def place(value: Any) -> Any:
+        if not isinstance(value, Symbol):
+            return int(np.searchsorted(ends, value, side=side))  # type: ignore[call-overload]
+        return value.trace.symbol("place", order, numbers, value, dtype=WHOLE)
+
+    return symbols(np.frompyfunc(place, 1, 1)(values), WHOLE)
 
 
 def _filled(values: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -227,117 +445,253 @@ def _filled(values: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     return array.reshape(shape)
 
 
-def _library(ufunc: np.ufunc, arrays: Sequence[np.ndarray]) -> np.ndarray:
+def _chosen(x: Symbols, index: Any) -> Any:
+    if isinstance(index, tuple) or index.dtype != WHOLE:
+        raise UntraceableError("indexes an array by a mask or by several numbers")
+    return _take(x, index, 0)
+
+
+def _entries(row: np.ndarray, places: Iterable[Any], dtype: np.dtype[Any]) -> list[Any]:
+    """The entries of a row at symbolic places; the nearest one outside it."""
+    plain = row.dtype != object
+    return [
+        row[place]
+        if not isinstance(place, Symbol)
+        else place.trace.symbol("lookup", place.trace.table(row), len(row), place)
+        if plain and len(row) > FEW
+        else _nearest(row.tolist(), place, dtype)
+        for place in places
+    ]
+
+
+def _nearest(row: list[Any], place: Symbol, dtype: np.dtype[Any]) -> Any:
+    entry = row[-1]
+    for i in range(len(row) - 2, -1, -1):
+        here = place.trace.symbol("sle", place, i, dtype=TRUTH)
+        entry = place.trace.symbol("select", here, row[i], entry, dtype=dtype)
+    return entry
+
+
+def _take(x: Any, indices: Any, axis: Any = None, **_: Any) -> Any:
+    dtype = dtype_of(x)
+    if not isinstance(indices, Symbols):
+        if not isinstance(x, Symbols):
+            return np.take(x, indices, axis=axis)
+        return symbols(objects(x).take(indices, axis=axis), dtype)
+    array = converted(x, dtype) if isinstance(x, Symbols) or dtype != FLOAT else np.asarray(x)
+    rows = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
+    axis = 0 if axis is None else axis % array.ndim
+    places = objects(indices)
+    taken = np.empty((*rows.shape[:-1], places.size), dtype=object)
+    for i in np.ndindex(*rows.shape[:-1]):
+        taken[i] = _filled(_entries(rows[i], places.reshape(-1).tolist(), dtype), (places.size,))
+    taken = taken.reshape(*rows.shape[:-1], *places.shape)
+    first = rows.ndim - 1
+    ends = range(axis, axis + places.ndim)
+    return symbols(np.moveaxis(taken, range(first, first + places.ndim), ends), dtype)
+
+
+def _take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
+    dtype = dtype_of(x)
+    rows = np.moveaxis(converted(x, dtype), axis, -1)
+    places = np.moveaxis(objects(indices), axis, -1)
+    lead = np.broadcast_shapes(rows.shape[:-1], places.shape[:-1])
+    rows = np.broadcast_to(rows, (*lead, rows.shape[-1]))
+    places = np.broadcast_to(places, (*lead, places.shape[-1]))
+    taken = np.empty(places.shape, dtype=object)
+    for i in np.ndindex(*lead):
+        taken[i] = _filled(_entries(rows[i], places[i].tolist(), dtype), places.shape[-1:])
+    return symbols(np.moveaxis(taken, -1, axis), dtype)
+
+
+def _library(ufunc: np.ufunc, arrays: Sequence[np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
     """A function that NumPy computes by a loop of its own, e.g. the exponential."""
-    if "d" * ufunc.nin + "->d" not in ufunc.types:
-        raise UntraceableError(f"calls {ufunc.__name__}")
+    _require_loop(ufunc, dtype)
     shape = np.broadcast_shapes(*(x.shape for x in arrays))
     count = int(np.prod(shape))
     # NumPy repeats a single number by a step of 0, and may round by the layout of others.
-    single = tuple(x.size == 1 for x in arrays)
-    whole = [x if one else np.broadcast_to(x, shape) for x, one in zip(arrays, single, strict=True)]
-    inputs = [x for array in whole for x in array.reshape(-1).tolist()]
-    symbol = _first(inputs)
+    steps = [int(x.size > 1) for x in arrays]
+    whole = [np.broadcast_to(x, shape) if x.size > 1 else x for x in arrays]
+    inputs = [x.reshape(-1).tolist() for x in whole]
+    symbol = _first(x for numbers in inputs for x in numbers)
     if symbol is None:
-        return np.asarray(ufunc(*(x.astype(float) for x in arrays))).astype(object)
+        return np.asarray(ufunc(*(x.astype(dtype) for x in arrays))).astype(object)
     trace = symbol.trace
     trace.exact = trace.exact and all(x.size == 1 or x.flags.c_contiguous for x in whole)
-    return _filled(trace.call("ufunc", inputs, count, ufunc, single), shape)
+    starts = [*itertools.accumulate(map(len, inputs[:-1]), initial=0), 0]
+    numbers = [x for each in inputs for x in each]
+    found = trace.call(ufunc, numbers, count, (count,), starts, (*steps, 1), dtype=dtype)
+    return _filled(found, shape)
 
 
-def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, keepdims: bool = False) -> Any:
-    array = objects(x)
+def _require_loop(ufunc: np.ufunc, dtype: np.dtype[Any]) -> None:
+    if f"{dtype.char * ufunc.nin}->{dtype.char * ufunc.nout}" not in ufunc.types:
+        raise UntraceableError(f"calls {ufunc.__name__} of {dtype}")
+
+
+def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, keepdims: bool = False, **options: Any) -> Any:
+    dtype = TRUTH if ufunc in (np.logical_or, np.logical_and) else dtype_of(x)
+    if dtype == TRUTH and ufunc in (np.add, np.multiply):
+        dtype = WHOLE
+    array = converted(x, dtype)
     axes = [int(a) % array.ndim for a in np.atleast_1d(range(array.ndim) if axis is None else axis)]
     rows = np.moveaxis(array, axes, range(-len(axes), 0))
     rows = rows.reshape(*rows.shape[: array.ndim - len(axes)], -1)
-    apply = np.frompyfunc(_on_symbols(ufunc), 2, 1)
+    apply = np.frompyfunc(_on_symbols(ufunc, dtype), 2, 1)
     parts = [rows[..., i] for i in range(rows.shape[-1])]
-    symbol = _first(rows.reshape(-1).tolist())
-    if ufunc is np.add and len(parts) >= UNROLLED and symbol is not None:
-        symbol.trace.exact = False  # the order depends on the layout
-        sums, last = parts[:UNROLLED], len(parts) - len(parts) % UNROLLED
-        for i in range(UNROLLED, last):
-            sums[i % UNROLLED] = apply(sums[i % UNROLLED], parts[i])
-        while len(sums) > 1:
-            sums = [apply(*sums[i : i + 2]) for i in range(0, len(sums), 2)]
-        parts = [sums[0], *parts[last:]]
-    total = functools.reduce(apply, parts)
-    return symbols(np.expand_dims(objects(total), tuple(axes)) if keepdims else total)
+    if ufunc is np.add and dtype.kind == "f" and len(parts) >= UNROLLED and _inner(array, axes):
+        symbol = _first(rows.reshape(-1).tolist())
+        if symbol is not None:
+            symbol.trace.exact = False  # the order depends on the layout
+        total = _pairwise(parts, apply)
+    elif parts:
+        total = functools.reduce(apply, parts)
+    else:
+        total = np.full(rows.shape[:-1], cast(ufunc.identity, dtype), dtype=object)
+    if ufunc is np.add and dtype.kind == "f":
+        total = apply(total, START)
+    total = objects(total)
+    return symbols(np.expand_dims(total, tuple(axes)) if keepdims else total, dtype)
 
 
-def _matmul(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    row, column = a.ndim == 1, b.ndim == 1
-    a, b = (a[None] if row else a), (b[:, None] if column else b)
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in (a, b))
-    product = np.empty((*lead, a.shape[-2], b.shape[-1]), dtype=object)
-    for i in np.ndindex(*lead):
-        product[i] = _product(a[i], b[i])
+def _inner(array: np.ndarray, axes: list[int]) -> bool:
+    """True if the reduced axes are the innermost in memory, so that NumPy adds several at once."""
+    steps = [abs(s) for s, n in zip(array.strides, array.shape, strict=True) if n > 1]
+    reduced = [abs(array.strides[a]) for a in axes if array.shape[a] > 1]
+    return not steps or min(steps) in reduced
+
+
+def _pairwise(parts: list[Any], add: Callable[..., Any]) -> Any:
+    """NumPy's sum along an axis: eight at once, of halves if there are many."""
+    n = len(parts)
+    if n > BLOCK:
+        half = n // 2
+        half -= half % UNROLLED
+        return add(_pairwise(parts[:half], add), _pairwise(parts[half:], add))
+    if n < UNROLLED:
+        return functools.reduce(add, parts)
+    sums, last = parts[:UNROLLED], n - n % UNROLLED
+    for i in range(UNROLLED, last):
+        sums[i % UNROLLED] = add(sums[i % UNROLLED], parts[i])
+    while len(sums) > 1:
+        sums = [add(*sums[i : i + 2]) for i in range(0, len(sums), 2)]
+    return functools.reduce(add, parts[last:], sums[0])
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    row, column = np.ndim(a) == 1, np.ndim(b) == 1
+    (product,) = _by_matrices(np.matmul, a[None] if row else a, b[:, None] if column else b)
     product = product[..., 0, :] if row else product
     return product[..., 0] if column else product
 
 
-def _in_memory(x: np.ndarray) -> tuple[list[Any], bool, bool]:
-    """A matrix's numbers, whether they are by columns, and whether BLAS takes their layout."""
-
-    def by_rows(x: np.ndarray) -> bool:
-        step, next_to = x.strides
-        return next_to == x.itemsize and step % next_to == 0 and step // next_to >= x.shape[1]
-
-    columns = not by_rows(x)
-    numbers = (x.T if columns else x).reshape(-1).tolist()
-    return numbers, columns, not columns or by_rows(x.T)
-
-
-def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The product of two matrices by the function that NumPy chooses."""
-    (m, n), p = a.shape, b.shape[1]
-    symbol = _first((*a.reshape(-1).tolist(), *b.reshape(-1).tolist()))
-    if symbol is None:
-        product: np.ndarray = np.matmul(a.astype(float), b.astype(float))
-        return product.astype(object)
-    trace = symbol.trace
-    if n > 1 and (m > 1) != (p > 1):
-        matrix, vector = (b.T, a[0]) if m == 1 else (a, b[:, 0])
-        numbers, columns, fits = _in_memory(matrix)
-        if fits:
-            inputs = [*numbers, *vector.tolist()]
-            return _filled(trace.call("gemv", inputs, m * p, m * p, n, columns), (m, p))
-    elif min(m, n, p) > 1:
-        (one, by_columns, fits), (other, other_by_columns, other_fits) = map(_in_memory, (a, b))
-        if fits and other_fits:
-            details = m, n, p, by_columns, other_by_columns
-            return _filled(trace.call("gemm", [*one, *other], m * p, *details), (m, p))
-    trace.exact = trace.exact and n == 1
-    add, multiply = _on_symbols(np.add), _on_symbols(np.multiply)
-    sums = [
-        functools.reduce(add, map(multiply, a[i].tolist(), b[:, j].tolist()))
-        for i in range(m)
-        for j in range(p)
+def _by_matrices(ufunc: np.ufunc, *inputs: Any) -> list[Any]:
+    """The results of a function of matrices and vectors, which NumPy computes one by one."""
+    dtype = dtype_of(*inputs)
+    _require_loop(ufunc, dtype)
+    arrays = [converted(x, dtype) for x in inputs]
+    axes = [
+        x.replace("?", "").split(",") if x else [] for x in _CORES.findall(ufunc.signature or "")
     ]
-    return _filled(sums, (m, p))
+    sizes: dict[str, int] = {}
+    for x, names in zip(arrays, axes, strict=False):
+        for name, size in zip(names, x.shape[x.ndim - len(names) :], strict=True):
+            if sizes.setdefault(name, size) != size:
+                raise UntraceableError(f"calls {ufunc.__name__} with arrays that do not match")
+    shapes = [tuple(sizes[name] for name in names) for names in axes]
+    leads = [x.shape[: x.ndim - len(core)] for x, core in zip(arrays, shapes, strict=False)]
+    lead = np.broadcast_shapes(*leads)
+    arrays = [np.broadcast_to(x, (*lead, *s)) for x, s in zip(arrays, shapes, strict=False)]
+    results = [np.empty((*lead, *shape), dtype=object) for shape in shapes[ufunc.nin :]]
+    for i in np.ndindex(*lead):
+        found = _loop(ufunc, [x[i] for x in arrays], sizes, shapes[ufunc.nin :], dtype)
+        for result, numbers in zip(results, found, strict=True):
+            result[i] = numbers[()]
+    return [symbols(x, dtype) for x in results]
+
+
+_CORES = re.compile(r"\(([^)]*)\)")
+
+
+def _loop(
+    ufunc: np.ufunc,
+    arrays: Sequence[np.ndarray],
+    sizes: Mapping[str, int],
+    shapes: Sequence[tuple[int, ...]],
+    dtype: np.dtype[Any],
+) -> list[np.ndarray]:
+    """One run of a ufunc's loop over matrices and vectors."""
+    inputs: list[Any] = []
+    starts: list[int] = []
+    steps: list[list[int]] = []
+    for x in arrays:
+        if starts and _layout(x) == _layout(arrays[0].T):  # BLAS has a function for x.T @ x
+            starts.append(0)
+            steps.append(steps[0][::-1])
+        else:
+            starts.append(len(inputs))
+            numbers, step = _in_memory(x)
+            inputs += numbers
+            steps.append(step)
+    symbol = _first(inputs)
+    if symbol is None:
+        found = ufunc(*(x.astype(dtype) for x in arrays))
+        return [np.asarray(x, dtype=object) for x in (found if ufunc.nout > 1 else (found,))]
+    counts = [int(np.prod(shape)) for shape in shapes]
+    ends = list(itertools.accumulate(counts, initial=0))
+    steps += [_in_memory(np.empty(shape))[1] for shape in shapes]
+    core = [step for each in steps for step in each]
+    numbers = symbol.trace.call(
+        ufunc, inputs, ends[-1], (1, *sizes.values()), (*starts, *ends[:-1]),
+        (*[0] * len(steps), *core), dtype=dtype,
+    )  # fmt: skip
+    return [
+        _filled(numbers[first : first + count], shape)
+        for first, count, shape in zip(ends, counts, shapes, strict=False)
+    ]
+
+
+def _layout(x: np.ndarray) -> tuple[Any, ...]:
+    return x.ctypes.data, x.shape, x.strides
+
+
+def _in_memory(x: np.ndarray) -> tuple[list[Any], list[int]]:
+    """An array's numbers, and steps: with gaps if BLAS does not take its own layout."""
+    order = sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
+    long = [axis for axis in order if x.shape[axis] > 1]
+    steps, step, fits = [0] * x.ndim, 1, True  # no steps along single entries, as in NumPy
+    for axis in reversed(long):
+        own = x.strides[axis] // x.itemsize
+        fits = fits and (own == 1 if step == 1 else own >= step)
+        steps[axis], step = step, step * x.shape[axis]
+    numbers = x.transpose(order).reshape(-1).tolist()
+    if fits:
+        return numbers, steps
+    return [y for number in numbers for y in (number, 0.0)], [2 * step for step in steps]
+
+
+def _of_matrices(ufunc: np.ufunc, *inputs: Any) -> Any:
+    (result,) = _by_matrices(ufunc, *inputs)
+    return result
 
 
 def _solve(a: Any, b: Any) -> Any:
-    a, b = objects(a), objects(b)
-    vector = b.ndim == 1
-    b = b[:, None] if vector else b
-    lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    n, k = b.shape[-2:]
-    a, b = np.broadcast_to(a, (*lead, n, n)), np.broadcast_to(b, (*lead, n, k))
-    solution = np.empty(b.shape, dtype=object)
-    for i in np.ndindex(*lead):
-        inputs = [*a[i].T.reshape(-1).tolist(), *b[i].T.reshape(-1).tolist()]
-        symbol = _first(inputs)
-        if symbol is None:
-            solution[i] = np.linalg.solve(a[i].astype(float), b[i].astype(float))
-        else:
-            solution[i] = _filled(symbol.trace.call("gesv", inputs, n * k, n, k), (k, n)).T
-    return symbols(solution[..., 0] if vector else solution)
+    vector = np.ndim(b) == 1
+    solution = _of_matrices(_linalg.solve, a, b[:, None] if vector else b)
+    return solution[..., 0] if vector else solution
+
+
+def _choose(dtype: np.dtype[Any], condition: Any, one: Any, other: Any) -> Any:
+    if not isinstance(condition, Symbol):
+        return one if condition else other
+    return condition.trace.symbol("select", condition, one, other, dtype=dtype)
 
 
 def _where(condition: Any, one: Any, other: Any) -> Any:
-    return symbols(np.frompyfunc(_choose, 3, 1)(*map(objects, (condition, one, other))))
+    dtype = dtype_of(one, other)
+    choose = np.frompyfunc(functools.partial(_choose, dtype), 3, 1)
+    chosen = choose(converted(condition, TRUTH), converted(one, dtype), converted(other, dtype))
+    return symbols(chosen, dtype)
 
 
 def _clip(x: Any, low: Any = None, high: Any = None) -> Any:
@@ -346,33 +700,95 @@ def _clip(x: Any, low: Any = None, high: Any = None) -> Any:
 
 
 def _astype(x: Any, dtype: Any, copy: bool = True) -> Any:
-    if np.dtype(dtype) not in (np.dtype(float), np.dtype(object)):
-        raise UntraceableError(f"converts an array to {np.dtype(dtype)}")
-    return symbols(np.frompyfunc(number, 1, 1)(objects(x)))
-
-
-def _reduction(ufunc: np.ufunc) -> Callable[..., Any]:
-    def reduce(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        return _reduce(ufunc, x, axis, keepdims)
-
-    return reduce
+    dtype = np.dtype(dtype)
+    return symbols(converted(x, dtype), dtype)
 
 
 def _norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.sqrt(_reduce(np.add, x * x, axis, keepdims))
 
 
+def _mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    total = _reduce(np.add, x, axis, keepdims)
+    return total / (np.size(x) // max(1, total.size))
+
+
+def _argument(comparison: np.ufunc) -> Callable[..., Any]:
+    """The place of the first largest or smallest number along an axis."""
+
+    def find(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        array = objects(x).reshape(-1) if axis is None else np.moveaxis(objects(x), axis, -1)
+        better = np.frompyfunc(_on_symbols(comparison, dtype_of(x)), 2, 1)
+        numbers = np.frompyfunc(functools.partial(_choose, dtype_of(x)), 3, 1)
+        places = np.frompyfunc(functools.partial(_choose, WHOLE), 3, 1)
+        best, place = array[..., 0], np.zeros(array.shape[:-1], dtype=object)
+        for i in range(1, array.shape[-1]):
+            if np.dtype(dtype_of(x)).kind == "f":
+                # The first NaN wins, as in NumPy.
+                nan = np.frompyfunc(_on_symbols(np.isnan, dtype_of(x)), 1, 1)
+                both = np.frompyfunc(_on_symbols(np.logical_and, TRUTH), 2, 1)
+                either = np.frompyfunc(_on_symbols(np.logical_or, TRUTH), 2, 1)
+                no = np.frompyfunc(_on_symbols(np.logical_not, TRUTH), 1, 1)
+                wins = either(better(array[..., i], best), both(nan(array[..., i]), no(nan(best))))
+            else:
+                wins = better(array[..., i], best)
+            best, place = numbers(wins, array[..., i], best), places(wins, i, place)
+        place = objects(place)
+        if keepdims:
+            place = np.expand_dims(place, -1 if axis is None else axis)
+        return symbols(place, WHOLE)
+
+    return find
+
+
+def _zeros_like(value: float) -> Callable[..., Any]:
+    def like(x: Any, dtype: Any = None, **_: Any) -> Any:
+        return np.full(np.shape(x), value, dtype=dtype or dtype_of(x))
+
+    return like
+
+
+def _full_like(x: Any, value: Any, dtype: Any = None, **_: Any) -> Any:
+    kind = np.dtype(dtype or dtype_of(x))
+    return symbols(np.broadcast_to(converted(value, kind), np.shape(x)), kind)
+
+
+def _count(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return _reduce(np.add, _astype(x, TRUTH), axis, keepdims)
+
+
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.solve: _solve,
+    np.linalg.eigh: lambda x: tuple(_by_matrices(_linalg.eigh_lo, x)),
+    np.linalg.inv: functools.partial(_of_matrices, _linalg.inv),
+    np.linalg.det: functools.partial(_of_matrices, _linalg.det),
+    np.linalg.cholesky: functools.partial(_of_matrices, _linalg.cholesky_lo),
     np.linalg.vector_norm: _norm,
+    np.linalg.norm: lambda x, ord=None, axis=None, keepdims=False: _norm(x, axis, keepdims),
     np.where: _where,
     np.clip: _clip,
     np.astype: _astype,
     np.searchsorted: _searchsorted,
     np.sum: _reduction(np.add),
+    np.prod: _reduction(np.multiply),
     np.any: _reduction(np.logical_or),
     np.all: _reduction(np.logical_and),
     np.max: _reduction(np.maximum),
     np.min: _reduction(np.minimum),
+    np.mean: lambda x, axis=None, keepdims=False: _mean(x, axis, keepdims),
+    np.count_nonzero: _count,
+    np.argmax: _argument(np.greater),
+    np.argmin: _argument(np.less),
+    np.zeros_like: _zeros_like(0),
+    np.ones_like: _zeros_like(1),
+    np.full_like: _full_like,
+    np.take: _take,
+    np.take_along_axis: _take_along_axis,
+    np.shape: lambda x: objects(x).shape,
+    np.ndim: lambda x: objects(x).ndim,
+    np.size: lambda x: objects(x).size,
+    np.copy: lambda x, **_: x,
+    np.result_type: dtype_of,
+    np.isnan: np.isnan,
 }
 """Functions of NumPy that compute; others only move numbers."""

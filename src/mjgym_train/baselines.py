@@ -4,15 +4,11 @@ The package ships them; `benchmarks/training/random_and_zero.py` measures them.
 """
 
 import functools
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import mjgym
-from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym_train import tables
-from mjgym_train.evaluation import Evaluation
 
 FILE = assets() / "baselines" / "random_and_zero.csv"
 RANDOM, ZERO = "random", "zero"
@@ -34,17 +30,6 @@ class Baseline:
     mujoco: str  # MuJoCo version
 
 
-def of_evaluation(id: str, policy: str, result: Evaluation) -> Baseline:
-    """The baseline that an evaluation measured."""
-    returns = result.returns
-    numbers = (returns.mean(), returns.std(), returns.min(), returns.max())
-    mean, std, lowest, highest = (float(f"{number:.5g}") for number in numbers)
-    return Baseline(
-        id, policy, len(returns), int(result.lengths.max()), mean, std, lowest, highest,
-        mjgym.fingerprint()["versions"]["mujoco"],
-    )  # fmt: skip
-
-
 def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
     """Baselines in a file, by id and policy; empty if there is no file."""
     if not path.exists():
@@ -52,16 +37,25 @@ def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
     return {(row.id, row.policy): row for row in tables.read(path, Baseline)}
 
 
-def write(baselines: Iterable[Baseline], path: Path = FILE) -> None:
-    """Write baselines to a file, sorted by id and policy."""
-    ordered = sorted(baselines, key=lambda row: (row.id, row.policy))
-    atomic.write_text(path, tables.text(ordered, Baseline))
-
-
 _packaged = functools.cache(read)
 
 
-def of(id: str) -> dict[str, Baseline]:
+def recorded(id: str) -> dict[str, Baseline]:
     """The bundled baselines of a task, by policy."""
     found = _packaged()
     return {policy: found[id, policy] for policy in POLICIES if (id, policy) in found}
+
+
+def normalized(id: str, score: float) -> float | None:
+    """A return of a task as registered, normalised as D4RL does (Fu et al., 2020).
+
+    100 (score - random) / (expert - random): 0 for random actions, 100 for the bundled policy. None
+    where the package has no baseline or no policy.
+    """
+    from mjgym.policies import trained
+
+    found = recorded(id)
+    if not found or id not in trained.ids():
+        return None
+    low, high = found[RANDOM].mean, trained.about_of(trained.file(id)).mean
+    return 100 * (score - low) / (high - low)

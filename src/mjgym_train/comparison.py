@@ -1,7 +1,7 @@
 """Comparison of runs: scores by experiment and task, curves over steps and wall-clock time."""
 
 import functools
-import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,6 +13,7 @@ import numpy as np
 
 from mjgym import registry
 from mjgym.policies.run_errors import RunError
+from mjgym.util import bounded
 from mjgym_train import metrics, published, statistics
 from mjgym_train.config import BUDGETS
 from mjgym_train.run import Run
@@ -49,9 +50,6 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
 
     Args:
         paths: folders, or files in one of the formats of `published`.
-
-    Raises:
-        RunError: a path holds no run, or two hold the same run.
     """
     metric = published.our_name(metric)
     places = [Path(path) for path in paths]
@@ -99,11 +97,7 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
 
 
 def unfinished(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> dict[Path, str]:
-    """Folders that have nothing to compare yet, each with the reason.
-
-    Raises:
-        RunError: metrics exist but cannot be read.
-    """
+    """Folders that have nothing to compare yet, each with the reason."""
     metric = published.our_name(metric)
     reasons = {}
     for path in map(Path, paths):
@@ -155,7 +149,8 @@ def _word(value: Any) -> str:
 
 OF_A_RUN = (
     *("algorithm", "id", "module", "name", "seed", *BUDGETS, "threads", "torch_threads"),
-    *("evaluations", "evaluation_episodes", "log_every", "checkpoint_minutes", "tensorboard"),
+    *("evaluations", "evaluation_episodes", "keep_policies", "log_every", "checkpoint_minutes"),
+    "tensorboard",
 )
 """Settings in which runs of one experiment may differ."""
 
@@ -194,11 +189,7 @@ def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metr
 
 
 def machine_of(folder: Path) -> str:
-    """The processor of a run and the cores it could use; empty if unknown.
-
-    Raises:
-        RunError: its fingerprint is damaged.
-    """
+    """The processor of a run and the cores it could use; empty if unknown."""
     found = _json(folder / "fingerprint.json")
     if found is None:
         return ""
@@ -212,10 +203,8 @@ def machine_of(folder: Path) -> str:
 
 def _json(file: Path) -> Any:
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except OSError:
-        return None
-    except ValueError as error:
+        return bounded.read_json(file) if file.exists() else None
+    except bounded.FileError as error:
         raise RunError(f"{file} is damaged: {error}") from None
 
 
@@ -325,7 +314,7 @@ def summaries(curves: Sequence[Curve]) -> list[Summary]:
 
 
 def scaled(id: str) -> bool:
-    """Whether returns lie within 0 and 1000, so that tasks can be averaged.
+    """Tell whether returns lie within 0 and 1000, so that tasks can be averaged.
 
     True of the suite (1000 steps with rewards within 0 and 1) except the LQR tasks.
     """
@@ -346,65 +335,126 @@ def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
     return {name: [np.array(tasks[id]) for id in common] for name, tasks in ids.items()}
 
 
-def plot(curves: Sequence[Curve], path: Path) -> None:
-    """Draw, for each task, returns over steps and over minutes, and the performance profile.
+def plot(curves: Sequence[Curve], path: Path, band: str = "intervals") -> None:
+    """Write the picture of `figure_of` to a file, in the format of its ending."""
+    figure_of(curves, band).savefig(path, dpi=120)
 
-    Lines are means over seeds; bands are 95 % t intervals, from three seeds on. Beyond the time
-    that all runs of an experiment share, each run continues as a thin line. The ending of `path`
-    selects the file format.
+
+def figure_of(curves: Sequence[Curve], band: str = "intervals") -> Any:
+    """Draw the mean over all tasks, the performance profile, and the returns of each task.
+
+    The means over the `scaled` tasks that every experiment has, over steps and over minutes, come
+    first, with the profile beside them. Up to `FEW` tasks follow over steps and minutes, more of
+    them over steps in `COLUMNS` columns. Beyond the time that all runs of an experiment share, each
+    run continues as a thin line.
+
+    Args:
+        band: one of `BANDS`.
     """
     from matplotlib.figure import Figure
 
     ids = sorted({curve.id for curve in curves})
     table = _table(curves)
-    rows = len(ids) + bool(table)
-    figure: Any = Figure(figsize=(10, 3 * rows), layout="constrained")
-    axes = figure.subplots(rows, 2, squeeze=False)
-    for row, id in enumerate(ids):
-        for axis, by in zip(axes[row], LABELS, strict=True):
-            panel(axis, curves, id, by)
-        axes[row][0].legend(fontsize=8)
-    if table:
-        thresholds = np.linspace(0, 1, 101)
-        for number, name in enumerate(table):
-            profile = statistics.performance_profile(table[name], thresholds)
-            axes[-1][0].plot(thresholds, profile, color=f"C{number}", label=name)
-        axes[-1][0].set_xlabel(f"return / {NORMALIZED:,.0f}")
-        axes[-1][0].set_ylabel("share of runs above it")
-        axes[-1][0].set_title("all tasks", fontsize=9)
-        axes[-1][0].grid(alpha=0.3)
-        axes[-1][1].set_axis_off()
-    figure.savefig(path, dpi=120)
+    panels = [(id, by) for id in ids for by in LABELS if by == "steps" or len(ids) <= FEW]
+    across = 2 if len(ids) <= FEW else COLUMNS
+    head = [*LABELS, ""] if table else []
+    rows = math.ceil(len(panels) / across) + bool(head)
+    figure: Any = Figure(figsize=(12, (3.2 if across == 2 else 2.2) * rows), layout="constrained")
+    grid = figure.add_gridspec(rows, COLUMNS)
+    wide = COLUMNS // 3
+    for k, by in enumerate(head):
+        axis = figure.add_subplot(grid[0, wide * k : wide * (k + 1)])
+        if by:
+            _overview(axis, curves, table, by, band)
+        else:
+            _profile(axis, table)
+    wide = COLUMNS // across
+    for k, (id, by) in enumerate(panels):
+        row, column = divmod(k, across)
+        axis = figure.add_subplot(grid[row + bool(head), wide * column : wide * (column + 1)])
+        panel(axis, curves, id, by, band)
+        if across == COLUMNS:  # where labels would take the place of the curves
+            axis.set_title(id, fontsize=7)
+            axis.set_ylabel("")
+            axis.set_xlabel("thousand steps" if k + across >= len(panels) else "")
+        if not (k or head):
+            axis.legend(fontsize=8)
+    return figure
 
 
 LABELS = {"steps": "environment steps, thousands", "seconds": "minutes of training"}
+BANDS = ("intervals", "percentiles")
+"""Lines and bands: means with 95 % t intervals, from three seeds on; medians with the 5th and 95th
+percentiles of the seeds, as in the report on the control suite of 2018."""
+COLUMNS, FEW = 6, 3  # of panels; tasks that have a panel over minutes as well
 _UNITS = {"steps": 1e3, "seconds": 60.0}
 
 
-def panel(axis: Any, curves: Sequence[Curve], id: str, by: str) -> None:
-    """Draw the curves of one task: means over seeds, with 95 % t intervals as bands.
+def _overview(
+    axis: Any, curves: Sequence[Curve], table: dict[str, list[np.ndarray]], by: str, band: str
+) -> None:
+    """Draw the mean over tasks of each experiment, whose k-th runs of all tasks make one line.
 
-    Args:
-        curves: of all runs; they determine the colours of the experiments.
-        by: "steps" or "seconds".
+    A run that has ended counts with its last evaluation: budgets of tasks may differ.
     """
+    common = set.intersection(
+        *({c.id for c in curves if c.experiment == name and scaled(c.id)} for name in table)
+    )
+    for number, name in enumerate(table):
+        own = [c for c in curves if c.experiment == name and c.id in common]
+        places = [getattr(curve, by) for curve in own]
+        x = np.linspace(max(x[0] for x in places), max(x[-1] for x in places), POINTS)
+        tasks = [[_at(c, by, x) for c in own if c.id == id] for id in sorted(common)]
+        y = np.array([np.mean(runs, axis=0) for runs in zip(*tasks, strict=False)])
+        _line_of(axis, x / _UNITS[by], y, number, name, band)
+    axis.set_title(f"mean of {len(common)} task{'s' * (len(common) > 1)}", fontsize=9)
+    _label(axis, by)
+
+
+def _profile(axis: Any, table: dict[str, list[np.ndarray]]) -> None:
+    thresholds = np.linspace(0, 1, 101)
+    for number, (name, runs) in enumerate(table.items()):
+        profile = statistics.performance_profile(runs, thresholds)
+        axis.plot(thresholds, profile, color=f"C{number}", label=name)
+    axis.set_xlabel(f"return / {NORMALIZED:,.0f}")
+    axis.set_ylabel("share of runs above it")
+    axis.set_title("all tasks", fontsize=9)
+    axis.grid(alpha=0.3)
+    axis.legend(fontsize=8)
+
+
+def panel(axis: Any, curves: Sequence[Curve], id: str, by: str, band: str = BANDS[0]) -> None:
+    """Draw the curves of one task, with bands over seeds."""
     for number, name in enumerate(dict.fromkeys(curve.experiment for curve in curves)):
         own = [c for c in curves if (c.id, c.experiment) == (id, name)]
         if own:
-            x, y = _joined(own, by)
+            x = _shared(own, by)
+            y = np.array([_at(curve, by, x) for curve in own])
             label = f"{name}, {len(own)} seed{'s' if len(own) > 1 else ''}"
-            axis.plot(x / _UNITS[by], y.mean(0), color=f"C{number}", label=label)
-            band = statistics.mean_intervals(y)
-            axis.fill_between(x / _UNITS[by], *band, color=f"C{number}", alpha=0.2, linewidth=0)
+            _line_of(axis, x / _UNITS[by], y, number, label, band)
             for curve in own:
                 for places, returns in _outside(curve, by, x[0], x[-1]):
                     axis.plot(places / _UNITS[by], returns, color=f"C{number}", linewidth=0.7)
+    axis.set_title(id, fontsize=9)
+    _label(axis, by)
+
+
+def _label(axis: Any, by: str) -> None:
     axis.set_xlabel(LABELS[by])
     axis.set_ylabel("return")
-    axis.set_title(id, fontsize=9)
     axis.set_xlim(left=0)
     axis.set_ylim(bottom=0)
     axis.grid(alpha=0.3)
+
+
+def _line_of(axis: Any, x: np.ndarray, y: np.ndarray, number: int, label: str, band: str) -> None:
+    """Draw one line with its band, from the values of some runs, (runs, n)."""
+    if band == "percentiles":
+        low, line, high = np.quantile(y, (0.05, 0.5, 0.95), axis=0)
+    else:
+        line, (low, high) = y.mean(0), statistics.mean_intervals(y)
+    axis.plot(x, line, color=f"C{number}", label=label)
+    axis.fill_between(x, low, high, color=f"C{number}", alpha=0.2, linewidth=0)
 
 
 def _outside(
@@ -418,8 +468,13 @@ def _outside(
             yield joined[order], np.interp(joined[order], places, curve.returns)
 
 
-def _joined(curves: Sequence[Curve], by: str) -> tuple[np.ndarray, np.ndarray]:
+def _shared(curves: Sequence[Curve], by: str) -> np.ndarray:
+    """Places within the time that all of the curves have."""
     first = max(getattr(curve, by)[0] for curve in curves)
     last = min(getattr(curve, by)[-1] for curve in curves)
-    x = np.linspace(first, max(first, last), POINTS)
-    return x, np.array([np.interp(x, getattr(curve, by), curve.returns) for curve in curves])
+    return np.linspace(first, max(first, last), POINTS)
+
+
+def _at(curve: Curve, by: str, places: np.ndarray) -> np.ndarray:
+    returns: np.ndarray = np.interp(places, getattr(curve, by), curve.returns)
+    return returns

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import yaml
 
 from mjgym.policies.run_errors import ConfigError
-from mjgym.policies.settings_files import YAML_ERRORS, entries
+from mjgym.policies.settings_files import entries
+from mjgym.util import bounded
 from mjgym.util.suggestions import or_else
 from mjgym.util.values import convert
 
@@ -87,11 +88,7 @@ class Settings:
     """A validated group of settings; an algorithm's settings combine several groups."""
 
     def __post_init__(self) -> None:
-        """Check the values; each group calls the next by `super()`.
-
-        Raises:
-            ConfigError: a value is refused; the message begins with its name.
-        """
+        """Check the values; each group calls the next by `super()`."""
         cls: Any = type(self)
         for name, bounds in _bounds(cls):
             bounds.check(name, getattr(self, name))
@@ -126,6 +123,7 @@ class RunSettings(Settings):
     stagger: bool = fixed(True)  # desynchronise the ends of episodes
     evaluations: Count = 20  # during training, equally spaced in the budget
     evaluation_episodes: Annotated[int, Bounds(1, MAX_EVALUATION_EPISODES)] = 20  # each time
+    keep_policies: bool = False  # keep the policy of each evaluation, with its critics
     log_every: Count = 2_000  # environment steps between two lines of training metrics
     checkpoint_minutes: Positive = 5.0  # between two checkpoints, beside those at evaluations
     tensorboard: bool = True
@@ -138,6 +136,9 @@ class NetworkSettings(Settings):
     """Network architecture, input processing and learning rate."""
 
     history: Count = fixed(1)  # stacked observations, including the current one
+    history_actions: bool = fixed(False)  # each observation has the action before it, too
+    # "gru": the networks get the state of a recurrent unit that goes through the history.
+    network: Literal["perceptron", "gru"] = fixed("perceptron")
     hidden: tuple[int, ...] = fixed((256, 256))  # layer widths of actor and critics
     layer_norm: bool = fixed(True)
     # Of the layers of actor and critics; convolutions have ReLUs.
@@ -149,6 +150,10 @@ class NetworkSettings(Settings):
     entry_weights: dict[str, float] = field(default_factory=dict, metadata=FIXED)
     learning_rate: Positive = 3e-4
     learning_rate_left: Share = 1.0  # share of every rate at the end of the budget, linearly
+    # Classes of torch.optim and of its lr_scheduler, by `name`, and their arguments; a scheduler
+    # steps with each update. Empty: the algorithm's own optimiser, no scheduler.
+    optimizer: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
+    scheduler: dict[str, Any] = field(default_factory=dict, metadata=FIXED)
     discount: float = fixed(0.99)
 
     def __post_init__(self) -> None:
@@ -160,6 +165,12 @@ class NetworkSettings(Settings):
                 raise ConfigError(f"entry_weights: {name!r} must be more than 0, got {weight}")
         if self.entry_weights and not self.normalize_observations:
             raise ConfigError("entry_weights: they are of normalised observations")
+        if self.scheduler and self.learning_rate_left < 1:
+            raise ConfigError("scheduler: it sets the rates alone; leave out learning_rate_left")
+        others = ("data", "her", "ensemble", "critic_entries", "entry_weights", "symmetry")
+        clashing = [name for name in others if getattr(self, name, None)]
+        if self.history_actions and clashing:
+            raise ConfigError(f"history_actions: goes without {clashing[0]}")
         if not 0 < self.discount < 1:
             raise ConfigError(f"discount: must lie between 0 and 1, got {self.discount}")
 
@@ -231,7 +242,7 @@ class EncoderSettings(Settings):
 class DataSettings(Settings):
     """Recorded episodes to learn from."""
 
-    data: str = fixed("")  # name of the dataset
+    data: str = fixed("")  # name of the dataset, or folder of a run: its replay buffer
     demonstrations: Count | None = fixed(None)  # episodes to use, from the first; None: all
 
     def __post_init__(self) -> None:
@@ -288,8 +299,11 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     engine: Literal["auto", "fast", "torch"] = "auto"
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
     # Who acts in training: each agent in its share of the sub-environments, one agent per episode,
-    # or all together, by the proposal of highest value or a mean of the proposals.
-    ensemble_acting: Literal["slots", "episodes", "critics", "mean", "softmax"] = fixed("slots")
+    # or all together: by the proposal of highest value, by that of proposals and of their means in
+    # pairs ("mixtures"), or by a mean of the proposals.
+    ensemble_acting: Literal["slots", "episodes", "critics", "mixtures", "mean", "softmax"] = fixed(
+        "slots"
+    )
     ensemble_temperature: Positive = fixed(1.0)  # of softmax(value / temperature) as weights
 
     def __post_init__(self) -> None:
@@ -340,7 +354,6 @@ class OfflineReplaySettings(OfflineSettings):
 class CloningConfig(OfflineSettings, EncoderSettings, Config):
     """Settings of behaviour cloning."""
 
-    network: Literal["perceptron", "gru"] = fixed("perceptron")  # gru: goes through the history
     output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
     modes: Count = fixed(5)  # of a mixture
     chunk: Count = fixed(8)  # actions predicted at once, including the current one
@@ -369,6 +382,9 @@ class OnPolicyConfig(Config):
     entropy_weight: NotNegative = 0.0  # c2
     max_gradient_norm: Positive = 0.5
     deviation: Positive = fixed(0.5)  # of the policy's Gaussian, before the tanh, at the start
+    # Deviations are parameters of their own, or the softplus of outputs of the network.
+    deviations: Literal["free", "softplus"] = fixed("free")
+    shared_network: bool = fixed(False)  # policy and value have all layers but the last in common
     # Observation entries that only the critic sees, the last ones of `env`; evaluations, by
     # `evaluation_env`, lack them.
     critic_entries: tuple[str, ...] = fixed(())
@@ -393,11 +409,7 @@ def read_run(
 
 
 def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], where: str) -> C:
-    """Settings with overrides.
-
-    Raises:
-        ConfigError: a name is unknown, or a value is refused.
-    """
+    """Settings with overrides."""
     whole = dict(values)
     for name, value in given.items():
         _set(cls, whole, name, value, where)
@@ -461,10 +473,6 @@ def read(
         files: YAML files, each a mapping from names to values.
         settings: "name=value" each, the value in YAML; "env.speed=2" sets one entry of a mapping.
         **given: settings that override all others.
-
-    Raises:
-        ConfigError: a name is unknown (the message names the nearest), or a value is refused; the
-            message begins with the file and its line.
     """
     values: dict[str, Any] = dict(_first or {})
     places: dict[str, str] = {}  # where each was set last
@@ -497,8 +505,8 @@ ALIASES = {
 
 def value_of(text: str) -> Any:
     """The value of a setting on the command line: YAML, or the text itself."""
-    with contextlib.suppress(*YAML_ERRORS):
-        return yaml.safe_load(text)
+    with contextlib.suppress(bounded.FileError):
+        return bounded.yaml_of(text, text)
     return text
 
 

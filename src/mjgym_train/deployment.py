@@ -24,7 +24,7 @@ DESCRIPTION, POLICY = "deploy.yaml", "policy.onnx"
 OF_TRAINING = {"noise": False, "pushes": False, "encoder_bias": 0.0, "vary": None}
 UNSEEN = ("vary_every", "time_limit", "max_episode_steps")
 
-KNOWN = (
+UNTESTED = (
     "vendor_order is the index in the vendor's SDK of each joint of joint_order; it has not been"
     " tried on a robot, nor have signs: check them joint by joint before a motor moves with force."
 )
@@ -44,15 +44,7 @@ def write(folder: Path, policy: AnyPolicy, id: str, env: Mapping[str, Any]) -> l
     """Write the policy, its model and their description; returns the paths written.
 
     Args:
-        folder: new or empty; created if missing.
         env: arguments of the environment that it has been trained in.
-
-    Raises:
-        FileExistsError: the folder is not empty.
-        PolicyError: the task or the policy is of another kind.
-        OSError: the folder cannot be written.
-
-    After an error the folder is as it was.
     """
     import yaml
 
@@ -126,7 +118,7 @@ def _description(env: Any, policy: AnyPolicy, id: str) -> dict[str, Any]:
         },
         "joint_order": task.body.joints,
         "vendor_order": [vendor.index(joint) for joint in task.body.joints] if vendor else None,
-        "vendor_order_note": KNOWN if vendor else UNKNOWN,
+        "vendor_order_note": UNTESTED if vendor else UNKNOWN,
         "target": TARGET,
         "default_pose": task.rest,
         "root_height": task.body.height,

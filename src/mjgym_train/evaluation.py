@@ -47,11 +47,7 @@ class Evaluation:
 
 
 def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:
-    """Sub-environments for evaluation, always on CPU MuJoCo.
-
-    Args:
-        **kwargs: see `make_envs`; those of another backend are left out.
-    """
+    """Sub-environments for evaluation, always on CPU MuJoCo."""
     return make_envs(id, num_envs, threads, **registry.on_mujoco(kwargs))
 
 

@@ -23,13 +23,7 @@ def make_envs(id: str, num_envs: int, threads: int | None = None, **kwargs: Any)
 
     Args:
         id: of a task of this package (in a match, one team is the agent), or of another package.
-        threads: for the physics of this package's tasks on the CPU.
         **kwargs: of `gymnasium.make_vec`, or of `gymnasium.make` for other ids.
-
-    Raises:
-        ConfigError: another id has spaces that cannot be learned from, or lacks a package.
-        TypeError: an argument is unknown.
-        ValueError: an argument is refused.
     """
     if id not in registry.ids():
         return SeededVectorEnv(id, num_envs, **kwargs)
@@ -65,11 +59,6 @@ class SeededVectorEnv(SyncVectorEnv):
     Observations are flattened to vectors, except colour images. With `observation="goal"` the
     entries of a goal environment stay apart. Actions are a vector: for discrete spaces, the indices
     of the choices, rounded.
-
-    Args:
-        observation: "flat" or "goal".
-        max_episode_steps: default: the id's.
-        **arguments: of the environment.
 
     Attributes:
         choices: number of choices of each discrete action; None for continuous ones.

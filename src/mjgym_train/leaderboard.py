@@ -6,7 +6,6 @@ budget and method are what the run says. A policy is data: nothing of a run is e
 
 import contextlib
 import hashlib
-import json
 import math
 import secrets
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import mjgym
 from mjgym import registry
 from mjgym.policies.network import PolicyError, load
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic
+from mjgym.util import atomic, bounded
 from mjgym.util.packaged import assets
 from mjgym.util.suggestions import or_else
 from mjgym_train import evaluation, metrics, score_table, tables
@@ -59,10 +58,6 @@ def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
 
     Returns:
         The row, and the content of the policy's file.
-
-    Raises:
-        RunError: the id is not of this package, or the folder is damaged.
-        PolicyError: the policy does not fit the task.
     """
     settings, policy = run.settings(), run.policy()
     id = str(settings["id"])
@@ -98,22 +93,17 @@ def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
 
 def _learner(run: Run) -> dict[str, Any]:
     try:
-        return dict(json.loads(run.fingerprint_file.read_text(encoding="utf-8"))["learner"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return dict(bounded.read_json(run.fingerprint_file)["learner"])
+    except (ValueError, KeyError, TypeError):
         return {}
 
 
 def policy_file(row: Row, folder: Path = FOLDER) -> Path:
-    """Path of a row's policy."""
     return folder / f"{row.policy_sha256[:16]}.npz"
 
 
 def read(folder: Path = FOLDER) -> list[Row]:
-    """The rows; empty without a leaderboard.
-
-    Raises:
-        RunError: the file is damaged.
-    """
+    """The rows; empty without a leaderboard."""
     file = folder / "rows.csv"
     if not file.exists():
         return []
@@ -124,12 +114,7 @@ def read(folder: Path = FOLDER) -> list[Row]:
 
 
 def add(row: Row, content: bytes, folder: Path = FOLDER) -> list[Path]:
-    """Add a row and its policy; returns the written files.
-
-    Raises:
-        OSError: a file cannot be written.
-        RunError: the leaderboard is damaged, or has the policy already.
-    """
+    """Add a row and its policy; returns the written files."""
     with atomic.alone(folder):
         before = read(folder)
         if any((one.id, one.policy_sha256) == (row.id, row.policy_sha256) for one in before):

@@ -4,11 +4,12 @@ The first six columns are those of the public files of SimBa, SimbaV2 and FlashS
 """
 
 import csv
+import io
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-from mjgym.util import atomic
+from mjgym.util import atomic, bounded
 
 RETURN = "evaluation/return"  # mean over the episodes of an evaluation during training
 SUCCESS = "evaluation/success"  # the part of these episodes that succeeded at any time
@@ -18,6 +19,9 @@ CPU_SECONDS = "speed/cpu_seconds"  # of the process that trains, all of its thre
 TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
 
 DIVERGED = "training/diverged"  # the part of these episodes whose simulation diverged
+
+
+MOST_BYTES = 2**26  # of a file
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ COLUMNS = tuple(field.name for field in fields(Metric))[:-1]  # of a run's file
 
 def append(path: Path, metrics: Iterable[Metric]) -> None:
     """Append lines to a file; a new one starts with the columns."""
-    new = not path.exists()
+    new = not _begun(path)
     with path.open("a", newline="") as file:
         writer = csv.writer(file)
         if new:
@@ -67,21 +71,28 @@ def read(path: str | Path) -> list[Metric]:
     """The lines of a file; columns after the first six may be missing or different.
 
     Raises:
-        OSError: it cannot be read.
-        ValueError: it is not a table, lacks one of the first six columns, or a number is invalid.
+        FileError: it cannot be read, is not a table, lacks one of the first six columns, or a
+            number is invalid.
     """
-    with Path(path).open(newline="", encoding="utf-8") as file:
-        rows = csv.DictReader(file)
-        try:
-            missing = [name for name in COLUMNS[:6] if name not in (rows.fieldnames or ())]
-            if missing:
-                raise ValueError(f"there is no column {missing[0]}")
-            # A line that a killed run has begun lacks some.
-            return [_metric(row) for row in rows if None not in row.values()]
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}: is not text in UTF-8") from None
-        except (csv.Error, OverflowError, ValueError) as error:
-            raise ValueError(f"{path}:{max(rows.line_num, 1)}: {error}") from None
+    if Path(path).is_file() and not _begun(Path(path)):
+        return []
+    rows = csv.DictReader(io.StringIO(bounded.text(path, MOST_BYTES)))
+    try:
+        missing = [name for name in COLUMNS[:6] if name not in (rows.fieldnames or ())]
+        if missing:
+            raise ValueError(f"there is no column {missing[0]}")
+        # A line that a killed run has begun lacks some.
+        return [_metric(row) for row in rows if None not in row.values()]
+    except (csv.Error, OverflowError, ValueError) as error:
+        raise bounded.FileError(f"{path}:{max(rows.line_num, 1)}: {error}") from None
+
+
+def _begun(path: Path) -> bool:
+    """Tell whether a file has a whole line: a kill may leave an empty one."""
+    if not path.exists():
+        return False
+    with path.open("rb") as file:
+        return file.readline(10_000).endswith(b"\n")
 
 
 def _metric(row: dict[str, str]) -> Metric:

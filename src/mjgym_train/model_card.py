@@ -28,7 +28,6 @@ class Card:
     env_step: int | None = None  # of training; None if unknown
 
     def text(self) -> str:
-        """The card as Markdown, starting with the hub's metadata."""
         return f"---\n{self._metadata()}---\n\n{self._prose()}"
 
     def _metadata(self) -> str:
@@ -84,12 +83,7 @@ class Card:
 
 
 def write(folder: Path, policy: AnyPolicy, card: Card, settings: str = "") -> list[Path]:
-    """Write the folder; returns the paths written.
-
-    Raises:
-        FileExistsError: the folder is not empty.
-        OSError: it cannot be written.
-    """
+    """Write the folder; returns the paths written."""
     atomic.require_empty(folder)
     folder.mkdir(parents=True, exist_ok=True)
     policy.save(folder / POLICY)

@@ -20,18 +20,15 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
     Its input `observation` is (n, size), or (n, history, size) with the newest last if the policy
     has a history; for images (n, [history,] height, width, channels). Its output `action` is
     (n, action size), within the bounds.
-
-    Raises:
-        PolicyError: it is another kind of policy, or the package `onnx` is missing.
     """
     if type(policy) is not Policy:
         raise PolicyError(
             f"{type(policy).__name__} cannot be written as ONNX: only the policy of one agent"
         )
-    if policy.chunk > 1 or policy.modes > 1 or policy.memory:
+    if policy.chunk > 1 or policy.modes > 1 or policy.memory or policy.acted:
         raise PolicyError(
-            "a cloned policy that plans several steps, is a mixture or has a recurrent network"
-            " cannot be written as ONNX: only one of a perceptron with chunk=1"
+            "a policy that plans several steps, is a mixture, has a recurrent network or observes"
+            " its last action cannot be written as ONNX: only one of a perceptron with chunk=1"
         )
     if importlib.util.find_spec("onnx") is None:
         raise PolicyError(f"ONNX is not installed: {INSTALL}")

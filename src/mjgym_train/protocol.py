@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from typing import Any
 
 from mjgym import registry
 from mjgym.policies.run_errors import RunError
+from mjgym.util import bounded
 from mjgym_train import evaluation, metrics, score_table
 from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run, code_of
@@ -44,7 +44,6 @@ class Protocol:
     )
 
     def settings(self) -> dict[str, Any]:
-        """Settings that every run must have."""
         names = ("steps", "evaluations", "evaluation_episodes")
         return {**{name: getattr(self, name) for name in names}, **self.others}
 
@@ -53,11 +52,7 @@ TABLE = Protocol()
 
 
 def entry_of(run: Run, protocol: Protocol = TABLE) -> Entry:
-    """The table entry of a run folder.
-
-    Raises:
-        RunError: it breaks a rule, has not ended, or is damaged; the message says what differs.
-    """
+    """The table entry of a run folder."""
     try:
         return _entry(run, run.settings(), protocol)
     except RunError as error:
@@ -136,11 +131,11 @@ def _fingerprint(run: Run, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _json(file: Path, missing: str) -> dict[str, Any]:
+    if not file.exists():
+        raise RunError(missing)
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise RunError(missing) from None
-    except (OSError, ValueError) as error:
+        content = bounded.read_json(file)
+    except bounded.FileError as error:
         raise RunError(f"{file.name} is damaged: {error}") from None
     if not isinstance(content, dict):
         raise RunError(f"{file.name} is damaged: it is no mapping")
@@ -150,8 +145,7 @@ def _json(file: Path, missing: str) -> dict[str, Any]:
 def _metrics(run: Run, settings: Mapping[str, Any], method: str) -> list[metrics.Metric]:
     """The lines of the run itself, without those of an ensemble's agents."""
     lines, file = run.metrics(), run.metrics_file
-    with file.open(newline="", encoding="utf-8") as opened:
-        header = next(csv.reader(opened))
+    header = next(csv.reader(bounded.text(file, metrics.MOST_BYTES).splitlines()[:1]))
     missing = [name for name in metrics.COLUMNS if name not in header]
     _require(not missing, f"{file.name} has no column {', '.join(missing)}")
     for line in lines:
@@ -174,8 +168,8 @@ def _score(
     wanted = protocol.evaluations
     _require(count == wanted, f"it has {count} evaluations, the protocol {wanted}")
     advice = f"mjgym evaluate {run.path}"
-    score = _json(run.evaluation_file, f"it has no score: {advice}")
-    file = run.evaluation_file.name
+    score, file = run.score(), run.evaluation_file.name
+    _require(bool(score), f"it has no score: {advice}")
     for name in ("id", "seeds", "returns", "mean", "std", "policy_sha256"):
         _require(name in score, f"{file} has no {name}: {advice}")
     id, returns = score["id"], score["returns"]

@@ -14,6 +14,7 @@ Mean returns of evaluations become `metrics.RETURN`, those of training episodes
 """
 
 import csv
+import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mjgym.util import npz
+from mjgym.util import bounded, npz
 from mjgym_train import metrics
 from mjgym_train.metrics import Metric
 
@@ -42,32 +43,25 @@ def our_name(metric: str) -> str:
 
 
 def read(path: Path) -> list[Metric]:
-    """The numbers of a file in any of these formats.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: it has none of these formats, or a number is invalid.
-    """
+    """The numbers of a file in any of these formats."""
     if path.suffix == ".npz":
         return list(_evaluations(path))
     if path.suffix == ".txt":
         return list(_one_block_a_task(path))
-    with path.open(newline="", encoding="utf-8") as file:
-        try:
-            first = file.readline()
-            if not first.startswith("#{"):
-                file.seek(0)
-            rows = csv.DictReader(file)
-            columns = rows.fieldnames or ()
-            for form, reader in FORMS:
-                if all(any(re.fullmatch(name, c) for c in columns) for name in form):
-                    return list(reader(path, list(rows), first))
-        except UnicodeDecodeError:
-            raise ValueError(f"{path}: is not text in UTF-8") from None
-        except csv.Error as error:
-            raise ValueError(f"{path}: {error}") from None
-        except (TypeError, ValueError) as error:  # a missing or invalid cell
-            raise ValueError(f"{path}:{max(rows.line_num, 1)}: {error}") from None
+    file = io.StringIO(bounded.text(path, metrics.MOST_BYTES), newline="")
+    first = file.readline()
+    if not first.startswith("#{"):
+        file.seek(0)
+    rows = csv.DictReader(file)
+    try:
+        columns = rows.fieldnames or ()
+        for form, reader in FORMS:
+            if all(any(re.fullmatch(name, c) for c in columns) for name in form):
+                return list(reader(path, list(rows), first))
+    except csv.Error as error:
+        raise ValueError(f"{path}: {error}") from None
+    except (TypeError, ValueError) as error:  # a missing or invalid cell
+        raise ValueError(f"{path}:{max(rows.line_num, 1)}: {error}") from None
     return metrics.read(path)  # reports missing columns of our format
 
 
@@ -179,7 +173,8 @@ def _zoo(path: Path) -> tuple[str, str, int]:
 def _one_block_a_task(path: Path) -> Iterator[Metric]:
     """MR.Q's format: a row per time step, a column per seed."""
     env = ""
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    lines = bounded.text(path, metrics.MOST_BYTES).splitlines()
+    for number, line in enumerate(lines, start=1):
         if line.startswith("Env:"):
             env = line.partition(":")[2].strip()
         elif line.strip() and "----" not in line and "Timestep" not in line:

@@ -10,9 +10,12 @@ from typing import Any
 from mjgym.policies.network import Saved
 from mjgym.policies.run_errors import RunError
 from mjgym.policies.run_folder import RunFolder
-from mjgym.util import atomic, code_references
+from mjgym.util import atomic, bounded, code_references
+from mjgym.util.bounded import FileError
 from mjgym_train import metrics
 from mjgym_train.config import Config, to_yaml
+
+SCORED = ("returns", "seeds")  # lists in the file of a score
 
 
 class Run(RunFolder):
@@ -28,15 +31,12 @@ class Run(RunFolder):
         self.evaluation_file = self.path / "evaluation.json"
         self.tensorboard = self.path / "tensorboard"
         self.source = self.path / "source"
+        self.kept = self.path / "kept"  # a folder for each evaluation, named by its step
         self._held = False
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Context manager: no other process trains in this folder; it may be nested.
-
-        Raises:
-            RunError: another process trains in it, or the folder cannot be created.
-        """
+        """Context manager: no other process trains in this folder; it may be nested."""
         if self._held:
             yield
             return
@@ -54,11 +54,7 @@ class Run(RunFolder):
                 self._held = False
 
     def create(self, config: Config) -> None:
-        """Make the folder for a new run.
-
-        Raises:
-            RunError: there is already a run, or the folder cannot be made.
-        """
+        """Make the folder for a new run."""
         self.require_new()
         self.keep(config)
 
@@ -75,17 +71,13 @@ class Run(RunFolder):
 
     @property
     def begun(self) -> bool:
-        """Whether the folder holds settings and more than a start that failed leaves."""
+        """True if the folder holds settings and more than a start that failed leaves."""
         return self.config_file.exists() and (
             self.checkpoint_file.exists() or self.metrics_file.exists()
         )
 
     def clear(self) -> None:
-        """Remove the files of a run, and nothing else.
-
-        Raises:
-            RunError: a file cannot be removed.
-        """
+        """Remove the files of a run, and nothing else."""
         try:
             for file in (
                 self.config_file,
@@ -98,18 +90,14 @@ class Run(RunFolder):
                 self.evaluation_file,
             ):
                 file.unlink(missing_ok=True)
-            for folder in (self.tensorboard, self.source):
+            for folder in (self.tensorboard, self.source, self.kept):
                 if folder.is_dir():
                     shutil.rmtree(folder)
         except OSError as error:
             raise RunError(f"{self.path} cannot be replaced: {error.strerror}") from error
 
     def keep(self, config: Config) -> None:
-        """Write the settings, making the folder if necessary.
-
-        Raises:
-            RunError: they cannot be written.
-        """
+        """Write the settings, making the folder if necessary."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             atomic.write_text(self.config_file, to_yaml(config))
@@ -123,21 +111,38 @@ class Run(RunFolder):
         if self.policy_file.read_bytes() != before:
             self.evaluation_file.unlink(missing_ok=True)
 
-    def metrics(self) -> list[metrics.Metric]:
-        """All metrics so far.
+    def policies(self) -> dict[int, tuple[Path, Path]]:
+        """Files of the policies kept during training (`keep_policies`) and of critics, by step."""
+        folders = sorted(self.kept.glob("[0-9]*"), key=lambda folder: int(folder.name))
+        names = self.policy_file.name, self.critics_file.name
+        return {int(folder.name): (folder / names[0], folder / names[1]) for folder in folders}
 
-        Raises:
-            RunError: there are none yet, or the file is damaged.
-        """
+    def metrics(self) -> list[metrics.Metric]:
+        """All metrics so far."""
+        if not self.metrics_file.exists():
+            raise RunError(f"{self.path} has no metrics yet")
         try:
             return metrics.read(self.metrics_file)
-        except OSError:
-            raise RunError(f"{self.path} has no metrics yet") from None
-        except ValueError as error:
+        except FileError as error:
             raise RunError(str(error)) from None
 
+    def score(self) -> dict[str, Any]:
+        """The result of `mjgym evaluate`; empty if the policy has not been scored."""
+        if not self.evaluation_file.exists():
+            return {}
+        name = self.evaluation_file.name
+        try:
+            found = bounded.read_json(self.evaluation_file)
+        except FileError as error:
+            raise RunError(f"{name} is damaged: {error}") from None
+        columns = [found.get(name) for name in SCORED] if isinstance(found, dict) else [None]
+        mean = found.get("mean") if isinstance(found, dict) else None
+        for column in (*columns, [mean]):
+            if not isinstance(column, list) or any(type(x) not in (int, float) for x in column):
+                raise RunError(f"{name} is damaged: its returns, mean or seeds are no numbers")
+        return dict(found)
+
     def write_json(self, file: Path, content: Mapping[str, Any]) -> None:
-        """Write plain data to a file of the folder as JSON."""
         atomic.write_text(file, json.dumps(content, indent=2) + "\n")
 
 
@@ -153,7 +158,7 @@ def code_of(settings: Mapping[str, Any]) -> list[str]:
 
 
 def code_of_learner(settings: Mapping[str, Any]) -> list[str]:
-    """Modules outside this package with a run's algorithms, critics and noise."""
-    names = ("algorithm", "critic", "exploration", "ensemble")
+    """Modules outside this package with a run's algorithms, critics, actors and noise."""
+    names = ("algorithm", "critic", "actor", "exploration", "ensemble")
     found = code_of({name: settings[name] for name in names if name in settings})
     return list(dict.fromkeys(map(code_references.module_of, found)))

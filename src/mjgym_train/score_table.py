@@ -7,7 +7,7 @@ for each run `METHOD/ID_SEED.yaml` with its origin and score; seed 0 also has it
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,11 @@ import yaml
 
 from mjgym.policies.network import AnyPolicy
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic
+from mjgym.util import atomic, bounded
 from mjgym.util.packaged import assets
-from mjgym_train import metrics, tables
+from mjgym_train import tables
 
 FOLDER = assets() / "baselines" / "scores"
-CPU_MINUTES = (5, 10, 30)  # of the scores during training
 POLICY_SEED = 0  # only its policies are kept, to limit the size
 
 
@@ -58,12 +57,10 @@ class Entry:
 
 
 def results_file(folder: Path = FOLDER) -> Path:
-    """Path of a table's rows."""
     return folder / "results.csv"
 
 
 def method_file(method: str, folder: Path = FOLDER) -> Path:
-    """Path of a method's settings."""
     return folder / f"{method}.yaml"
 
 
@@ -73,11 +70,7 @@ def run_file(method: str, id: str, seed: int, folder: Path = FOLDER) -> Path:
 
 
 def read(folder: Path = FOLDER) -> list[Row]:
-    """The rows of a table; empty if there is no table.
-
-    Raises:
-        RunError: the file is damaged.
-    """
+    """The rows of a table; empty if there is no table."""
     path = results_file(folder)
     if not path.exists():
         return []
@@ -88,17 +81,13 @@ def read(folder: Path = FOLDER) -> list[Row]:
 
 
 def settings_of_method(method: str, folder: Path = FOLDER) -> dict[str, Any] | None:
-    """Settings of a method in the table; None for an unknown one.
-
-    Raises:
-        RunError: its file is damaged.
-    """
+    """Settings of a method in the table; None for an unknown one."""
     path = method_file(method, folder)
     if not path.exists():
         return None
     try:
-        return dict(yaml.safe_load(path.read_text(encoding="utf-8"))["settings"])
-    except (OSError, yaml.YAMLError, KeyError, TypeError, ValueError) as error:
+        return dict(bounded.yaml_of(bounded.text(path), str(path))["settings"])
+    except (KeyError, TypeError, ValueError) as error:
         raise RunError(f"{path} is damaged: {error}") from None
 
 
@@ -119,11 +108,6 @@ def add(entry: Entry, folder: Path = FOLDER) -> list[Path]:
     """Add a run to a table; returns the files that are new or changed.
 
     Either all of them are written or none. Several processes may add runs at the same time.
-
-    Raises:
-        OSError: a file cannot be written.
-        RunError: the table is damaged, already has the run, or has the method with other settings;
-            the message names them.
     """
     with atomic.alone(folder):
         return _add(entry, folder)
@@ -166,52 +150,3 @@ def _add(entry: Entry, folder: Path) -> list[Path]:
 
 def _yaml(content: Mapping[str, Any]) -> bytes:
     return str(yaml.safe_dump(dict(content), sort_keys=False)).encode()
-
-
-@dataclass(frozen=True)
-class Line:
-    """A task of the table, over the runs of one method."""
-
-    id: str  # of the task
-    runs: int  # number of runs
-    # Mean of the last evaluations within each number of CPU minutes, over runs; a run that ended
-    # sooner counts with its last one.
-    on_the_way: Mapping[int, float | None]
-    scores: Sequence[float]  # of the runs, 100 episodes each, by seed
-    # Success rates in these episodes, by seed; empty for a task without success.
-    successes: Sequence[float]
-    cpu_minutes: float | None  # of training, the mean over runs
-
-
-def line(rows: Sequence[Row], method: str, id: str) -> Line:
-    """The line of a task; without runs if the table has none."""
-    runs: dict[int, list[Row]] = {}
-    for row in rows:
-        if (row.exp_name, row.env_name) == (method, id):
-            runs.setdefault(row.seed, []).append(row)
-    ordered = [runs[seed] for seed in sorted(runs)]
-    finals = [row for run in ordered for row in run if row.metric == metrics.FINAL]
-    successes = [row for run in ordered for row in run if row.metric == metrics.FINAL_SUCCESS]
-    on_the_way: dict[int, float | None] = {}
-    for minutes in CPU_MINUTES:
-        evaluations = [within(run, 60 * minutes) for run in ordered]
-        values = [value for value in evaluations if value is not None]
-        # A mean over only some of the runs would be misleading.
-        on_the_way[minutes] = (
-            float(np.mean(values)) if evaluations and len(values) == len(evaluations) else None
-        )
-    spent = [row.cpu_s / 60 for row in finals]
-    return Line(
-        id,
-        len(ordered),
-        on_the_way,
-        [row.value for row in finals],
-        [row.value for row in successes],
-        float(np.mean(spent)) if spent else None,
-    )
-
-
-def within(run: Iterable[Row], cpu_s: float) -> float | None:
-    """The last evaluation of a run within some CPU seconds; None before the first."""
-    evaluations = [row for row in run if row.metric == metrics.RETURN and row.cpu_s <= cpu_s]
-    return max(evaluations, key=lambda row: row.env_step).value if evaluations else None

@@ -27,7 +27,6 @@ def interquartile_mean(scores: Scores) -> float:
 
 
 def mean(scores: Scores) -> float:
-    """The mean over tasks of the mean over runs."""
     return float(np.mean([np.mean(task) for task in scores]))
 
 
@@ -90,9 +89,6 @@ def interval(
 
     Simulated with 8 tasks, 95 % intervals of the interquartile mean have a coverage of 91 % for 3
     runs each and 94 % for 10; with full resampling, of 86 % and 93 %.
-
-    Args:
-        confidence: nominal coverage.
     """
     if min(map(len, scores)) < LEAST_RUNS:
         return None
@@ -106,7 +102,6 @@ def interval(
 
 
 def performance_profile(scores: Scores, thresholds: np.ndarray) -> np.ndarray:
-    """The share of runs above each threshold, averaged over tasks."""
     shares = [(task[:, None] > thresholds).mean(0) for task in scores]
     return np.asarray(np.mean(shares, axis=0))
 
@@ -115,9 +110,6 @@ def probability_of_improvement(scores: Scores, others: Scores) -> float:
     """The probability that a run scores more than one of `others`, averaged over tasks.
 
     Ties count half, as in the Mann-Whitney statistic.
-
-    Args:
-        others: the same tasks in the same order.
     """
     chances = []
     for task, other in zip(scores, others, strict=True):

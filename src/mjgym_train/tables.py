@@ -11,17 +11,11 @@ T = TypeVar("T")
 
 
 def columns(cls: Any) -> list[str]:
-    """The names of the fields, in order."""
     return [field.name for field in fields(cls)]
 
 
 def read(path: Path, cls: type[T]) -> list[T]:
-    """The rows of a file, for fields that are text or numbers.
-
-    Raises:
-        OSError: it cannot be read.
-        ValueError: its columns are others, or a number is invalid.
-    """
+    """The rows of a file, for fields that are text or numbers."""
     kinds: list[Any] = [field.type for field in fields(cls)]  # type: ignore[arg-type]
     try:
         with path.open(newline="", encoding="utf-8") as file:

@@ -10,26 +10,23 @@ import os
 import signal
 import subprocess
 import sys
-import types
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from helpers.places import BENCHMARKS
-from helpers.suite import IDS, TASKS
+from helpers.suite import IDS
 
 sys.path.insert(0, str(BENCHMARKS))
 
 import commits
 import peers
 import watch
-from comparison import installation, names, on_device, other_suites, report, subjects
-from comparison.other_suites import domain_and_task, envpool_name
-from comparison.turns import compare_resets, compare_steps, missing
-from comparison.worker import Worker, WorkerError, time_subject
-
-from mjgym.checks import benchmark
+from comparison import report, subjects
+from comparison.other_suites import envpool_name
+from comparison.turns import compare_steps
+from comparison.worker import Worker, WorkerError
 
 ENVPOOL = """
 AcrobotSwingup AcrobotSwingupSparse BallInCupCatch CartpoleBalance CartpoleBalanceSparse
@@ -47,35 +44,21 @@ def test_envpool_spelling() -> None:
     assert [envpool_name(id) for id in IDS] == [f"{name}-v1" for name in ENVPOOL.split()]
 
 
-def test_dm_control_spelling() -> None:
-    assert ["-".join(domain_and_task(id)) for id in IDS] == list(TASKS)
+def test_gymnasiums_own_tasks_have_subjects_of_their_own() -> None:
+    known = [*IDS, "gymnasium/Ant-v5"]
+    options = peers.parse(["--gymnasium"], known)
+    assert options.ids == ["gymnasium/Ant-v5"]
+    assert "sync" in options.only
+    assert "sync" not in peers.parse([], known).only
+    assert peers.parse(["gymnasium/Ant-v5"], known).only == options.only
 
 
-@pytest.mark.parametrize("id", ["walker-walk", "dmc/walker-v0", "locomotion/walker-walk-v0"])
-def test_spelling_of_something_else(id: str) -> None:
-    with pytest.raises(ValueError, match="not of the form"):
-        envpool_name(id)
-
-
-def test_a_task_that_envpool_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    stand_in = types.SimpleNamespace(
-        list_all_envs=lambda: ["WalkerWalk-v1"],
-        make_gymnasium=lambda name, **arguments: made.append((name, arguments)),
-    )
-    monkeypatch.setitem(sys.modules, "envpool", stand_in)
-    other_suites.make_envpool("dmc/walker-walk-v0", 8, 2, seed=3)
-    assert made == [("WalkerWalk-v1", {"num_envs": 8, "num_threads": 2, "seed": 3})]
-    with pytest.raises(LookupError, match="EnvPool has no WalkerRun-v1"):
-        other_suites.make_envpool("dmc/walker-run-v0", 8, 2)
-
-
-def test_fields_that_the_engine_lost_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    name = "dm_control.mujoco.wrapper.mjbindings.sizes"
-    table = {"mjmodel": {"geom_pos": 1, "geom_lost": 2}, "mjdata": {"qpos": 3, "qlost": 4}}
-    monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(array_sizes=table))
-    other_suites.drop_stale_fields()
-    assert table == {"mjmodel": {"geom_pos": 1}, "mjdata": {"qpos": 3}}
+def test_gymnasiums_vector_environments_are_timed() -> None:
+    settings = subjects.Settings("gymnasium/Hopper-v5", 2, 1)
+    for builder in (subjects.sync, subjects.asynchronous):
+        with subjects.built(builder, settings) as subject:
+            assert len(subjects.prepare(subject)) == subjects.RESETS
+            assert subjects.measure(subject, 0.01).calls > 0
 
 
 def test_peers_load_without_our_imports() -> None:
@@ -111,16 +94,6 @@ assert subject.advance is print
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_dogs_are_few() -> None:
-    assert names.envs_for("dmc/dog-run-v0", 256) == 32
-    assert names.envs_for("dmc/dog-run-v0", 4) == 4
-    assert names.envs_for("dmc/walker-walk-v0", 256) == 256
-
-
-def test_quick_ids_are_registered() -> None:
-    assert set(names.QUICK) <= set(IDS)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -139,17 +112,6 @@ def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixt
         peers.parse(arguments, IDS)
     assert end.value.code == 2
     assert message in capsys.readouterr().err
-
-
-def test_defaults() -> None:
-    options = peers.parse([], IDS)
-    assert options.ids == IDS
-    assert options.num_envs == 256
-    assert peers.parse(["--quick"], IDS).ids == [id for id in IDS if id in names.QUICK]
-    weighed = peers.parse(["--memory"], IDS)
-    assert (weighed.ids, weighed.num_envs) == (["dmc/walker-walk-v0"], 1024)
-    # Before mjgym is installed nothing is known about ids; they are checked afterwards.
-    assert peers.parse(["dmc/unknown-v0"], None).ids == ["dmc/unknown-v0"]
 
 
 def test_rate_counts_resets_once_an_episode() -> None:
@@ -201,15 +163,6 @@ def test_ratios_are_taken_within_a_repeat() -> None:
     assert "batch / EnvPool" not in other["ratios"]
 
 
-def test_restarts_join_the_resets() -> None:
-    measured = subject(10.0)
-    measured["resets"] = [1.0, 1.0]
-    measured["windows"][0]["restarts"] = [3.0, 3.0, 3.0]
-    result = report.result("dmc/a-a-v0", 1, 10, {"single": measured})
-    assert result["subjects"]["single"]["reset_seconds"] == 3.0
-    assert result["subjects"]["single"]["rate"] == pytest.approx(1 / (0.1 + 0.3))
-
-
 def test_summary() -> None:
     summary = report.summary(canned())
     assert summary["batch / EnvPool"]["ids"] == 1
@@ -219,17 +172,6 @@ def test_summary() -> None:
     assert (single["minimum"], single["minimum_id"]) == (pytest.approx(0.5), "dmc/b-b-v0")
     assert single["at_least_one"] == 1
     assert report.summary([]) == {}
-
-
-def test_text() -> None:
-    text = report.text(canned(), {"dm_control": "cannot be installed: no such version"})
-    lines = text.splitlines()
-    assert len({len(line) for line in lines[:4]}) == 1
-    cells = [cell.strip() for cell in lines[3].strip("|").split("|")]
-    speeds = ["1,234", "", "", "2,468", "0.50", "", "", "3", "6", "0.50", ""]
-    assert cells == ["dmc/b-b-v0", "256", *speeds]
-    assert "dmc/b-b-v0, envpool: LookupError: EnvPool has no B-v1" in lines
-    assert "dm_control: cannot be installed: no such version" in lines
 
 
 def test_files(tmp_path: Path) -> None:
@@ -246,17 +188,6 @@ def test_files(tmp_path: Path) -> None:
     assert (tmp_path / "peers.png").stat().st_size > 0
     report.plot(tmp_path / "nothing.png", [{"id": "dmc/none-v0", "ratios": {}}], "no ratio")
     assert not (tmp_path / "nothing.png").exists()
-
-
-def test_actions() -> None:
-    low, high = np.array([-1e10, -0.5]), np.array([1e10, 2.0])
-    cycle = benchmark.random_actions(low, high, (3,), np.float32, count=2, seed=0)
-    first, second, third = itertools.islice(cycle, 3)
-    assert first.shape == (3, 2)
-    assert first.dtype == np.float32
-    assert (np.abs(first[:, 0]) <= 1).all()
-    assert not np.array_equal(first, second)
-    assert first is third
 
 
 def test_a_window_keeps_restarts_apart() -> None:
@@ -278,24 +209,6 @@ def test_a_window_keeps_restarts_apart() -> None:
     assert taken[7:] == [2, 3, 4, 0]
 
 
-def test_an_installation_that_fails_says_why(tmp_path: Path) -> None:
-    fails = "import sys; sys.exit('WARNING: slow\\nERROR: no matching version\\nhint')"
-    with pytest.raises(RuntimeError, match=r"^ERROR: no matching version$"):
-        installation._run([sys.executable, "-c", fails])
-    assert installation.refusals(tmp_path) == {}
-    assert installation.is_inside(Path(sys.prefix))
-    assert not installation.is_inside(tmp_path)
-
-
-def test_a_subject_that_fails_says_why() -> None:
-    settings = subjects.Settings("dmc/none-none-v0", 1, 1)
-    with (
-        Worker(time_subject, subjects.single, settings) as worker,
-        pytest.raises(WorkerError, match="none"),
-    ):
-        worker.ask("prepare", 60)
-
-
 def _end_by_signal(connection) -> None:
     connection.recv()
     print("the last words", file=sys.stderr, flush=True)
@@ -313,8 +226,16 @@ def test_a_subject_that_ends_says_how() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_a_subject_may_have_processes_of_its_own() -> None:
+    settings = subjects.Settings("gymnasium/Hopper-v5", 2, 1)
+    options = argparse.Namespace(repeats=1, seconds=0.05, cpu=True)
+    result = compare_steps({"async": subjects.asynchronous}, settings, options, {})
+    assert result["subjects"]["async"]["rate"] > 0, result
+
+
 def test_our_subjects_run_without_peers() -> None:
-    unavailable = {"envpool": "not asked for", "dm_control": "not asked for"}
+    unavailable = dict.fromkeys(("envpool", "dm_control", "sync", "async"), "not asked for")
     settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)
     options = argparse.Namespace(seconds=0.01, repeats=2)
     result = compare_steps(peers.SUBJECTS, settings, options, unavailable)
@@ -322,16 +243,6 @@ def test_our_subjects_run_without_peers() -> None:
     assert result["subjects"]["envpool"] == {"error": "not asked for"}
     for name in ("batch", "engine", "limit", "bare", "single"):
         assert len(result["subjects"][name]["rates"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [(["--repeats", "0"], "repeats"), (["--num-envs", "1", "0"], "num-envs")],
-)
-def test_comparing_commits_says_what_is_wrong(arguments, message, capsys) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        commits.parse(arguments)
-    assert message in capsys.readouterr().err
 
 
 def _is_clone() -> bool:
@@ -393,122 +304,9 @@ class TestWatching:
             done = subprocess.run(head, cwd=commits.ROOT, capture_output=True, check=True)
             assert watch.last_recorded(file) == done.stdout.decode().strip()
 
-    @pytest.mark.slow
-    @pytest.mark.skipif(not _is_clone(), reason="needs git and a clone")
-    def test_a_commit_against_itself(self):
-        """As a program, whose workers import it again, with the package of their checkout."""
-        short = ["--against", "HEAD", "--seconds", "0.01", "--repeats", "2"]
-        command = [sys.executable, watch.__file__, "dmc/pendulum", *short]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        assert "Compared with HEAD: " in done.stdout
-        assert "of 4 are slower" in done.stdout  # steps and resets, of one and of many
-        assert "Left out" not in done.stdout
-
-
-def test_the_table_of_a_device(tmp_path):
-    head = {"commit": "0123456789abcdef", "changed_since_commit": True, "device": "a GPU",
-            "versions": {"mujoco": "4.0.0"}}  # fmt: skip
-    of = {"id": "dmc/walker-walk-v0", "worlds": 4096}
-    lines = [
-        {"measurement": "correctness", "id": of["id"], "worlds": 64, "median": 1e-6,
-         "ninety_percent": 2e-6, "largest": 3e-6, "reward_largest": 4e-7},
-        {"measurement": "speed", **of, "subject": "mjgym", "steps_per_second": 800_000.0},
-        {"measurement": "speed", **of, "subject": "mujoco_warp", "steps_per_second": 1e6},
-        {"measurement": "speed", **of, "subject": "playground jax", "left_out": "not installed"},
-        {"measurement": "speed", **of, "subject": "CPU", "steps_per_second": 9e4},
-        {"measurement": "speed", **{**of, "worlds": 256}, "left_out": "no time"},
-        {"measurement": "parts", **of, "seconds": {"step": 0.004, "physics": 0.003, "hooks": 4e-4}},
-        {"measurement": "pictures", **of, "error": "RuntimeError: no rays"},
-        {"measurement": "memory", **of, "bytes_per_world": 2e4},
-        {"measurement": "learning", **of, "seconds": 120.0, "best_return": 960.0,
-         "wanted": 950.0, "seconds_to_wanted": 90.0},
-    ]  # fmt: skip
-    file = tmp_path / "gpu.jsonl"
-    file.write_text("".join(json.dumps({**line, **head}) + "\n" for line in lines))
-    table = on_device.table(file)
-    assert "a GPU, commit 0123456789+, mujoco 4.0.0." in table
-    row = "4,096 | 800,000 | 1,000,000 | 0.80 | 0.75 | 0.10 | 0.020 | 90,000 |"
-    assert f"| `dmc/walker-walk-v0` | {row}" in table
-    assert "| 256 |" not in table  # of which nothing was measured
-    assert "| `dmc/walker-walk-v0` | 64 | 1.0e-06 | 2.0e-06 | 3.0e-06 | 4.0e-07 |" in table
-    assert "best return 960; 950 after 90 s" in table
-    assert "Failed: pictures dmc/walker-walk-v0: RuntimeError: no rays" in table
-
-
-def _breaks(settings: subjects.Settings) -> subjects.Subject:
-    raise LookupError(f"no {settings.id} here")
-
-
-@pytest.mark.slow
-def test_resets_are_compared_with_those_of_a_peer() -> None:
-    settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)
-    options = argparse.Namespace(seconds=0.01, repeats=2)
-    builders = {"single": subjects.single, "batch": subjects.batch, "peer": subjects.single}
-    resets = compare_resets(builders, settings, options, "peer")
-    assert {name: len(seconds) for name, seconds in resets["seconds"].items()} == (
-        dict.fromkeys(builders, 2)
-    )
-    assert list(resets["ratios"]) == ["peer / single", "peer / batch"]
-    assert missing([], [resets]) == ""
-    without = compare_resets({**builders, "peer": _breaks}, settings, options, "peer")
-    assert without["ratios"] == {}
-    assert missing([], [without]).splitlines() == [
-        "Left empty:",
-        "dmc/cartpole-swingup-v0, peer: LookupError: no dmc/cartpole-swingup-v0 here",
-    ]
-
-
-STAND_IN = """
-class Env:
-    action_spec = [-1.0, -1.0], [1.0, 1.0]
-
-    def __init__(self):
-        self.steps = 0
-        print("what a library prints is no answer")
-
-    def reset(self):
-        self.steps = 0
-
-    def step(self, action):
-        assert len(action) == 2
-        self.steps += 1
-        return None, 0.0, self.steps == 50, {}
-
-
-def make(task, robots, **options):
-    assert (task, robots, options["seed"]) == ("TwoArmLift", ["Panda", "Panda"], 3)
-    return Env()
-"""
-
-
-def test_robosuite_runs_in_a_process_of_another_interpreter(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "robosuite.py").write_text(STAND_IN)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    python = installation.python_of(tmp_path)
-    python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
-    python.chmod(0o755)
-    tabletop = importlib.import_module("robosuite")
-    settings = subjects.Settings("robosuite/TwoArmLift-v0", 4, 2, seed=3)
-    subject = tabletop.robosuite(tmp_path, settings)
-    assert subject.reset() == "reset"
-    actions = iter(subject.actions)
-    answers = [subject.advance(next(actions)) for _ in range(3)]  # 20 control steps each
-    assert answers == ["going", "going", "going"]  # one episode ended on the way
-    assert subject.advance("40") == "ended"
-    assert subject.ended("ended")
-    window = subjects.measure(subject, 0.01)
-    assert window.calls >= 1
-    subject.release()
-    settings = subjects.Settings("robosuite/Lift-v0", 4, 2, seed=3)
-    with pytest.raises(RuntimeError, match="the peer's process ended with 1"):
-        tabletop.robosuite(tmp_path, settings)
-
 
 def test_table_of_the_tabletop_family() -> None:
-    tabletop = importlib.import_module("robosuite")
+    tabletop = importlib.import_module("tabletop")
     windows = [{"calls": 10, "seconds": 1.0, "restarts": []}] * 2
     shape = {"simulations": 1, "control_steps": 1, "resets": [0.0], "windows": windows}
     measured = {name: dict(shape) for name in ("batch", "single", "robosuite")}

@@ -16,7 +16,7 @@ ID = "dmc/cartpole-balance-v0"
         (("evaluate", LONG), "holds no run"),
         (("compare", LONG), "no metrics can be read"),
         (("demo", "--seed", "-1"), "greater than or equal to 0|not in the range"),
-        (("compare", ".", "--csv", "nodir/x.csv"), "there is no folder"),
+        (("compare", ".", "--csv", "nodir/x.csv"), "there is no such folder"),
         (("plan", "CartPole-v1"), "of another package; this takes ids of mjgym alone"),
         (("view", ID, "--policy", "mpi"), "did you mean mppi?"),
         (
@@ -28,6 +28,7 @@ ID = "dmc/cartpole-balance-v0"
             "for each team, but dmc/cartpole-balance-v0 has no teams",
         ),
         (("view", ID, "--web", "--host", LONG), "there is no interface"),
+        (("teleop", "robosuite/Lift-v0", "--policy", "x"), "no policy follows your commands"),
     ],
     ids=lambda words: " ".join(words)[:30] if isinstance(words, tuple) else None,
 )

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.training_runs import mjgym_
+from helpers.training_runs import SMALL_REPLAY, mjgym_, trainer
 from mjgym import datasets
+from mjgym.policies import trained
 
 LIFT = "robosuite/Lift-v0"
 
@@ -87,10 +88,52 @@ def test_failures_are_kept_if_asked(tmp_path: Path) -> None:
     assert not all(found.episode(k).successes[-1] for k in range(4))
 
 
+SWING, SINKS = "dmc/pendulum-swingup-v0", "l2m/walk_around-v0"
+
+
+def test_episodes_of_a_trained_policy_of_a_run_and_of_random_actions(tmp_path: Path) -> None:
+    """All are kept, are what the policy does whatever the batch, and are repeated by replay."""
+    run = tmp_path / "run"
+    trainer(run, *SMALL_REPLAY, "history=3", algorithm="td3", id=SWING, steps=80).train()
+    limit = ("--set", "max_episode_steps=40")
+    for expert in ("trained", run, "random"):
+        few, many = (
+            recorded(tmp_path, "--expert", expert, "--count", 3, "--num-envs", n, *limit,
+                     name=f"{Path(str(expert)).name}{n}", id=SWING)
+            for n in (1, 3)
+        )  # fmt: skip
+        one, other = datasets.load(str(few)), datasets.load(str(many))
+        assert one.count == other.count == 3
+        for k in range(3):
+            np.testing.assert_array_equal(one.episode(k).actions, other.episode(k).actions)
+        assert mjgym_("replay", few, "--check").output.count("bit for bit") == 3
+        assert len(np.unique(one.episode(0).actions)) > 1
+    policy = trained.bundled(SWING).policy
+    episode = datasets.load(str(tmp_path / "trained1.hdf5")).episode(2)
+    seen = episode.observations[:-1].astype(np.float32)
+    np.testing.assert_allclose(policy(seen), episode.actions, atol=1e-3)
+    said = mjgym_("demos", "walker-walk", "--expert", run, "--out", tmp_path / "no.hdf5", code=2)
+    assert "was trained with 3 observed numbers" in " ".join(said.stderr.split())
+
+
+def test_a_bundled_policy_gets_the_arguments_it_was_scored_with(tmp_path: Path) -> None:
+    """Without them it sees other numbers, and was refused."""
+    words = ("--expert", "trained", "--set", "max_episode_steps=3")
+    file = recorded(tmp_path, *words, "--count", 1, id=SINKS)
+    episode = datasets.load(str(file)).episode(0)
+    seen = episode.observations[:-1].astype(np.float32)
+    policy = trained.bundled(SINKS).policy
+    policy.begin()
+    np.testing.assert_allclose([policy(row) for row in seen], episode.actions, atol=1e-5)
+
+
 def test_mistakes_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     said = mjgym_("demos", "dmc/walker-walk-v0", "--out", tmp_path / "a.hdf5", code=None)
     assert said.exit_code
-    assert "robosuite/Lift-v0" in " ".join(said.output.split())
+    assert "--expert mppi" in " ".join(said.output.split())
+    said = mjgym_("demos", LIFT, "--out", "lift", "--count", 1, code=2)
+    assert "lift.hdf5" in said.output
+    assert "lift-v0" in said.output
     taken = recorded(tmp_path, "--count", 1, name="taken")
     content = taken.read_bytes()
     said = mjgym_("demos", LIFT, "--out", taken, "--count", 1, code=None)

@@ -5,7 +5,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -15,8 +14,6 @@ from helpers.commands import mjgym_
 from mjgym.cli.app import app
 from mjgym.mocap import find_clips, read_amc
 from mjgym.util.packaged import assets
-
-NAMES = ["pivot", "reach", "squat", "walk"]
 
 
 def run(*words):
@@ -32,12 +29,6 @@ def test_a_bundled_clip_by_its_name(tmp_path):
     assert shown["frames"] == len(read_amc(own).times)
     with np.load(out) as written:
         assert written["qpos"].shape == (shown["states"], 63)
-
-
-def test_all_bundled_clips():
-    shown = json.loads(run("mocap", "--json").output)
-    assert [Path(data["clip"]).stem for data in shown] == NAMES
-    assert [clip.stem for clip in find_clips("")] == NAMES
 
 
 def test_a_folder(tmp_path):
@@ -80,11 +71,6 @@ def test_a_file_here_comes_before_a_name(tmp_path, monkeypatch):
     (tmp_path / "walk").mkdir()
     with pytest.raises(ValueError, match="in the folder 'walk'"):
         find_clips("walk")
-
-
-def test_tracking_takes_a_name():
-    env = gymnasium.make("locomotion/cmu_humanoid-tracking-v0", clips="squat").unwrapped
-    assert env.task.references.clips == ("squat.amc",)
 
 
 class TestGallery:

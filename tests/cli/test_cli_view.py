@@ -26,6 +26,7 @@ from rich.console import Console
 import mjgym  # noqa: F401  (registers the ids)
 from helpers import commands, pages
 from helpers.commands import SCRIPT
+from helpers.lanes import mostly_nightly
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
 
 pytestmark = pytest.mark.slow
@@ -147,9 +148,6 @@ def session():
 
 @pytest.mark.usefixtures("home")
 class TestCommandLine:
-    def test_an_unknown_id_names_the_nearest(self):
-        assert "Did you mean dmc/walker-walk-v0" in refused("walker-wallk")
-
     @pytest.mark.parametrize(
         ("policy", "reason"),
         [
@@ -167,10 +165,6 @@ class TestCommandLine:
     def test_an_unknown_camera_names_those_there_are(self):
         assert "did you mean side" in refused(TASK, "--camera", "sid")
         assert "there is no 7" in refused(TASK, "--camera", "7")
-
-    def test_a_bad_setting(self):
-        assert "speed: 'fast' is not float" in refused(TASK, "--set", "speed=fast")
-        assert "option of its own: --camera" in refused(TASK, "--set", "camera=1")
 
     def test_unknown_words_and_groups(self):
         assert "did you mean joints" in refused(TASK, "--show", "contacts,joint")
@@ -190,16 +184,10 @@ class TestCommandLine:
         assert "no viewer can listen on 127.0.0.1" in message
         assert "in use" in message
 
-    def test_an_unknown_interface(self):
-        assert "no viewer can listen on 192.0.2.1" in refused(TASK, "--host", "192.0.2.1")
-
     def test_native_without_a_display_says_what_to_do(self):
         message = refused(TASK, "--native", code=1)
         assert "there is no display" in message
         assert "use --web" in message
-
-    def test_a_batch_has_no_window(self):
-        assert "leave out --native" in refused(TASK, "--num-envs", "4", "--native")
 
     def test_without_mjviser_the_extra_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "sitecustomize.py").write_text(
@@ -223,7 +211,7 @@ class TestCommandLine:
 
 @pytest.mark.usefixtures("home")
 class TestRunning:
-    @pytest.mark.parametrize("policy", ["zero", "random", "module"])
+    @pytest.mark.parametrize("policy", mostly_nightly(["zero", "random", "module"], 3))
     def test_it_says_where_to_look_runs_in_real_time_and_ends_with_ctrl_c(self, policy, tmp_path):
         if policy == "module":
             (tmp_path / "mine.py").write_text(
@@ -422,14 +410,6 @@ class TestSession:
         session.advance()
         assert session.progress.steps <= steps + 5
 
-    def test_the_report_of_a_pipe_says_nothing_twice(self):
-        text = io.StringIO()
-        with Report(Console(file=text, width=200), keys=False) as report:
-            for _ in range(3):
-                report._due = 0.0
-                report.show(Progress(0, 1, 0.1, 0.5, 0.5, {"near": 0.5}))
-        assert text.getvalue() == "seed 0, step 1, 0.10 s, reward 0.500, return 0.50  near=0.500\n"
-
     def test_an_error_of_the_policy_closes_the_viewer(self, session):
         closed = []
 
@@ -451,15 +431,6 @@ class TestPorts:
             first = taken.getsockname()[1]
             with ports.listen("127.0.0.1", None, first) as found:
                 assert first < found.getsockname()[1] < first + ports.TRIED
-
-    def test_addresses(self):
-        with ports.listen("127.0.0.1", 0) as found:
-            port = found.getsockname()[1]
-            assert ports.url(found) == f"http://127.0.0.1:{port}/"
-            assert ports.tunnel(found).startswith(f"ssh -L {port}:127.0.0.1:{port} ")
-        assert ports.is_loopback("localhost")
-        assert ports.is_loopback("::1")
-        assert not ports.is_loopback("0.0.0.0")
 
 
 @pytest.fixture(scope="module")
@@ -624,7 +595,7 @@ class TestWebPage:
         from selenium.webdriver.common.action_chains import ActionChains
         from selenium.webdriver.common.keys import Keys as Key
 
-        arguments = ("robosuite/Lift", "--port", str(free_port()), "--record", "driven")
+        arguments = ("robosuite/Lift", "--port", str(free_port()), "--record", "driven-v0")
         with running(*arguments, command="teleop") as viewer:
             browser.get(viewer.line("open").split()[1])
             for _ in range(5):  # in software, WebGL draws a room slowly, and keys come late
@@ -633,24 +604,6 @@ class TestWebPage:
                     chain.key_down(Key.ARROW_UP).pause(2).key_up(Key.ARROW_UP).perform()
             assert viewer.interrupt()[0] == 130
         assert (recorded()[:, 0] > 0).any()
-
-    @needs_mjviser
-    @pytest.mark.parametrize(
-        "id", ["dmc/reacher-easy-v0", "locomotion/rolling_ball-maze_forage-v0"]
-    )  # whose envs have numbers, and a maze, of their own
-    def test_a_batch(self, browser, id):
-        port = free_port()
-        with running(id, "--num-envs", "6", "--port", str(port)) as viewer:
-            browser.get(viewer.line("open").split()[1])
-            wait_for(lambda: colours(middle(picture(browser))) > 50)
-            time.sleep(2)
-            first = picture(browser)
-            save(first, f"batch-{id.split('/')[1]}")
-            assert "Next seed" in browser.page_source
-            drawn = middle(first).astype(int)
-            wait_for(lambda: (np.abs(middle(picture(browser)) - drawn) > 20).mean() > 0.001)
-            assert complaints(browser) == []
-            assert viewer.interrupt() == (130, "")
 
     @needs_mjviser
     def test_keys_of_a_batch_and_all_in_sight_that_walk_away(self, browser):
@@ -869,7 +822,7 @@ class TestWindow:
     def test_keys_drive_a_tool(self, display, recorded):
         from PIL import ImageGrab
 
-        with running("robosuite/Lift", "--record", "driven", command="teleop") as viewer:
+        with running("robosuite/Lift", "--record", "driven-v0", command="teleop") as viewer:
             viewer.line("seed 0, step")
             wait_for(lambda: colours(np.asarray(ImageGrab.grab(xdisplay=display))) > 50)
             save(np.asarray(ImageGrab.grab(xdisplay=display)), "teleop_window")

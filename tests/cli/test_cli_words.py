@@ -1,8 +1,11 @@
 """One name for one thing on the command line, and its completions."""
 
 import csv
+import os
 import re
 import shlex
+import subprocess
+from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
@@ -10,6 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
+from helpers import commands
 from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
@@ -61,16 +65,6 @@ class TestCompletion:
     @pytest.mark.parametrize("command", ["view", "record", "teleop", "info", "check"])
     def test_arguments_of_the_task(self, command):
         assert completed(command, "walker-walk", "--set", "sp") == ["speed="]
-
-    def test_arguments_of_the_arena(self):
-        assert completed("view", "ant-maze_forage", "--set", "cell") == ["cells=", "cell="]
-
-    def test_of_train(self):
-        assert completed("train", "td3", "walker-walk", "--set", "sp") == ["speed="]
-
-    def test_without_an_id_there_is_little_to_say(self):
-        assert completed("view", "--camera", "") == ["-1"]
-        assert completed("view", "--set", "") == []
 
 
 class TestOneName:
@@ -181,15 +175,43 @@ class TestScripted:
             assert np.allclose(act(seen), action, atol=1e-5)
             seen, entries = flat.step(action)[0], named.step(action)[0]
 
-    def test_other_walkers_have_none(self):
-        done = run("record", "soccer/ant-1v1-v0", "--policy", "scripted", "--out", "x.png")
-        assert "There is no scripted policy for soccer/ant-1v1-v0" in done.output
+    def test_what_else_there_is_is_named(self):
+        said = run("demos", "walker-walk", "--out", "x.hdf5").output.replace("│", " ")
+        said = " ".join(said.split())
+        assert "There is no scripted policy for dmc/walker-walk-v0" in said
+        assert "--expert mppi" in said
+        assert "Walker the method scripted_policy" in said
 
-    @pytest.mark.slow
-    def test_ids_that_have_one_are_named(self):
-        said = " ".join(run("demos", "walker-walk", "--out", "x.hdf5").output.split())
-        assert "There is no scripted policy for dmc/walker-walk-v0, only for" in said
-        assert "robosuite/Lift-v0" in said
-        assert "manipulation/reach_site_features-v0" in said
-        assert "_vision" not in said  # whose scripts would have to see
-        assert "reassemble" not in said
+
+def test_a_name_that_is_not_utf8_is_refused_by_a_sentence(tmp_path):
+    name = os.fsdecode(bytes(tmp_path) + b"/caf\xe9.xml")
+    Path(name).write_text("<mujoco/>")
+    done = commands.run_alone([str(commands.SCRIPT), "mjcf", "check", name], tmp_path, os.environ)
+    assert done.returncode == 1
+    assert "not UTF-8; rename the file" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("where", "status", "said"),
+    [
+        (">/dev/full", 1, "No space left on device"),
+        (">&-", 0, ""),
+        ("| head -n 1 >/dev/null", 0, ""),
+    ],
+)
+def test_what_is_printed_may_have_no_place(where, status, said, tmp_path):
+    """Full, closed, or with a reader that has gone."""
+    command = f"set -o pipefail; {commands.SCRIPT} guide tasks {where}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode in (status, 1 if "head" in where else status), done.stderr
+    assert done.stderr.strip() == said
+
+
+def test_a_windows_path_is_a_path():
+    done = run("check", "C:\\tasks\\rail.py")
+    assert done.exit_code == 2
+    assert "there is no file C:\\tasks\\rail.py" in " ".join(done.output.split())

@@ -24,7 +24,8 @@ def test_a_section_runs(title, tmp_path, request):
 
 
 def table():
-    rows = re.findall(r"^\| \[(.+?)\]\(#.+?\) \| (\S*) ?\| (?:`\.\[(\w+)\]`)?", GUIDE, re.MULTILINE)
+    row = r"^\| \[(.+?)\]\(#.+?\) \| (\S*) ?\| (?:`\.\[([\w-]+)\]`)?"
+    rows = re.findall(row, GUIDE, re.MULTILINE)
     assert len(rows) == 7
     return rows
 

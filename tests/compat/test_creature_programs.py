@@ -7,13 +7,16 @@ of creatures, a button that notices force, and a creature that learns to press i
 import numpy as np
 import pytest
 
-pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
+pytest.importorskip("dm_control", reason='needs pip install -e ".[dm-control]"')
 
 import mjgym_compat
-from mjgym_compat.dm_control import composer, mjcf
-from mjgym_compat.dm_control.composer import variation
-from mjgym_compat.dm_control.composer.observation import observable
-from mjgym_compat.dm_control.composer.variation import distributions, noises
+
+mjgym_compat.install("dm_control")
+
+from dm_control import composer, mjcf
+from dm_control.composer import variation
+from dm_control.composer.observation import observable
+from dm_control.composer.variation import distributions, noises
 
 SUBSTEPS = 25  # physics steps per control step
 TORSO = 0.1  # m

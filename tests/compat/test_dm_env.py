@@ -5,7 +5,6 @@ import pickle
 
 import dm_env
 import gymnasium
-import mujoco
 import numpy as np
 import pytest
 from absl.testing import absltest
@@ -286,38 +285,6 @@ def test_unknown_names_in_physics_name_the_nearest():
         _ = physics.named.data.xposs
     with pytest.raises(ValueError, match="one of them"):
         physics.render(depth=True, segmentation=True)
-
-
-@pytest.mark.gl
-def test_physics_renders_with_visual_options():
-    physics = adapter.Physics.from_xml_string(
-        """
-        <mujoco>
-          <worldbody>
-            <light pos="0 0 2"/>
-            <body name="arm">
-              <joint name="swing" axis="0 1 0"/>
-              <geom size=".1 .1 .3" type="box" rgba="1 0 0 1"/>
-              <geom size=".4" rgba="0 1 0 1" group="4"/>
-            </body>
-          </worldbody>
-        </mujoco>
-        """
-    )
-    size = {"height": 48, "width": 64}
-    plain = physics.render(**size)
-    option = mujoco.MjvOption()
-    assert np.array_equal(physics.render(**size, scene_option=option), plain)
-    option.flags[mujoco.mjtVisFlag.mjVIS_JOINT] = True
-    option.flags[mujoco.mjtVisFlag.mjVIS_TRANSPARENT] = True
-    assert not np.array_equal(physics.render(**size, scene_option=option), plain)
-    option = mujoco.MjvOption()
-    option.geomgroup[:] = 1
-    option.geomgroup[0] = 0
-    green = physics.render(**size, scene_option=option)
-    assert green[24, 32, 1] > green[24, 32, 0]
-    assert np.array_equal(physics.render(**size), plain)
-    physics.free()
 
 
 @pytest.mark.gl

@@ -52,8 +52,31 @@ def test_the_synchronous_loop():
     assert np.array_equal(pool.reset()[0], batch.reset(seed=5)[0])
     actions = np.full((3, 2), 0.3)
     for ours, theirs in zip(pool.step(actions)[:4], batch.step(actions)[:4], strict=True):
-        assert np.array_equal(ours, theirs)
+        assert np.array_equal(ours, theirs.astype(ours.dtype))
     pool.close()
+
+
+@pytest.mark.parametrize("batch_size", [None, 2])
+def test_infos_have_the_steps_of_each_episode(batch_size):
+    options = {"num_envs": 4, "batch_size": batch_size, "max_episode_steps": 3}
+    pool = envpool.make("WalkerWalk-v1", **options)
+    assert pool.reset()[1]["elapsed_step"].tolist() == [0] * 4
+    seen = {i: [] for i in range(4)}
+    pool.async_reset()
+    for _ in range(6 * (4 // (batch_size or 4))):
+        _, rewards, _, truncated, info = pool.recv()
+        assert rewards.dtype == np.float32
+        assert np.array_equal(truncated, info["elapsed_step"] == 3)
+        for i, count in zip(info["env_id"], info["elapsed_step"], strict=True):
+            seen[int(i)].append(int(count))
+        pool.send(np.zeros((len(rewards), 6)), info["env_id"])
+    assert list(seen.values()) == [[0, 1, 2, 3, 0, 1]] * 4
+    pool.close()
+
+
+def test_other_interfaces_are_refused():
+    with pytest.raises(ValueError, match="env_type: only 'gymnasium'"):
+        envpool.make("WalkerWalk-v1", env_type="gym")
 
 
 def test_the_asynchronous_loop():
@@ -72,3 +95,20 @@ def test_the_asynchronous_loop():
         steps[ids] += 1
     assert (steps == 9).all()
     pool.close()
+
+
+def test_results_have_the_form_of_envpools_own():
+    published = pytest.importorskip(
+        "envpool", reason="needs EnvPool, whose 1.2.7 wants Python 3.12"
+    )
+    pools = [make("WalkerWalk-v1", num_envs=3) for make in (published.make_gymnasium, envpool.make)]
+    forms = []
+    for pool in pools:
+        pool.reset()
+        observations, rewards, terminated, truncated, info = pool.step(np.zeros((3, 6)))
+        entries = observations.values() if isinstance(observations, dict) else [observations]
+        numbers = sum(np.reshape(entry, (3, -1)).shape[1] for entry in entries)
+        forms.append((numbers, rewards.dtype, terminated.dtype, truncated.dtype, rewards.shape))
+        assert info["env_id"].tolist() == [0, 1, 2]
+        assert info["elapsed_step"].tolist() == [1, 1, 1]
+    assert forms[0] == forms[1]

@@ -8,56 +8,49 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
-dm_env = pytest.importorskip("dm_env", reason='needs pip install -e ".[dm_env]"')
+dm_env = pytest.importorskip("dm_env", reason='needs pip install -e ".[dm-env]"')
 from dm_env import specs  # noqa: E402
 
 import mjgym_compat  # noqa: E402
-from mjgym_compat.dm_control import composer, suite  # noqa: E402
-from mjgym_compat.dm_control.composer.observation import observable  # noqa: E402
-from mjgym_compat.dm_control.composer.variation import distributions  # noqa: E402
-from mjgym_compat.dm_control.entities import props  # noqa: E402
-from mjgym_compat.dm_control.suite.wrappers import action_scale  # noqa: E402
+from mjgym_compat import dm_env as adapter  # noqa: E402
 
 
-class Roll(composer.Task):
+class Roll(dm_env.Environment):
     """A pushed ball, which starts somewhere and must not leave the unit disc."""
 
-    def __init__(self):
-        self.arena = composer.Arena()
-        self.ball = props.Primitive(geom_type="sphere", size=[0.1])
-        frame = self.arena.attach(self.ball)
-        self.joint = frame.add("joint", type="slide", axis=[1, 0, 0])
-        self.arena.mjcf_model.actuator.add(
-            "motor", joint=self.joint, ctrllimited=True, ctrlrange=[-1, 1], gear=[500]
-        )
-        self.ball.observables.enable_all()
-        self.set_timesteps(0.02, 0.01)
+    random_state = np.random.RandomState(0)
+    limit = 10  # steps
 
-    @property
-    def root_entity(self):
-        return self.arena
+    def reset(self):
+        self.count, self.velocity = 0, np.zeros(1)
+        self.place = self.random_state.uniform(-0.5, 0.5, 1)
+        return dm_env.restart(self.observe())
 
-    @property
-    def task_observables(self):
-        speed = observable.MJCFFeature("qvel", self.joint)
-        speed.enabled = True
-        return {"speed": speed}
+    def observe(self):
+        return {"place": self.place, "velocity": self.velocity}
 
-    def initialize_episode(self, physics, random_state):
-        physics.bind(self.joint).qpos = distributions.Uniform(-0.5, 0.5)(random_state=random_state)
+    def step(self, action):
+        self.count += 1
+        self.velocity = self.velocity + 0.1 * action
+        self.place = self.place + self.velocity
+        reward = 1.0 - abs(self.place[0])
+        if reward < 0:
+            return dm_env.termination(reward, self.observe())
+        ends = dm_env.truncation if self.count == self.limit else dm_env.transition
+        return ends(reward, self.observe())
 
-    def get_reward(self, physics):
-        return 1.0 - abs(physics.bind(self.joint).qpos.item())
+    def observation_spec(self):
+        return {name: specs.Array((1,), float, name) for name in ("place", "velocity")}
 
-    def should_terminate_episode(self, physics):
-        return abs(physics.bind(self.joint).qpos.item()) > 1
+    def action_spec(self):
+        return specs.BoundedArray((1,), float, -1, 1)
 
-    def get_discount(self, physics):
-        return float(not self.should_terminate_episode(physics))
+    def control_timestep(self):
+        return 0.02
 
 
 def make(**options):
-    return mjgym_compat.gymnasium(composer.Environment(Roll(), time_limit=0.2), **options)
+    return mjgym_compat.gymnasium(Roll(), **options)
 
 
 def test_it_passes_gymnasiums_own_check():
@@ -70,15 +63,16 @@ def test_spaces_are_those_of_the_specifications():
     env = make()
     assert env.action_space == gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float64)
     entries = env.observation_space.spaces
-    assert entries["unnamed_model/orientation"].shape == (1, 4)
-    assert entries["speed"].dtype == np.float64
+    assert entries["place"].shape == (1,)
+    assert entries["velocity"].dtype == np.float64
+    assert env.metadata["render_fps"] == 50
 
 
 def test_seeds():
     env = make()
-    first = env.reset(seed=3)[0]["unnamed_model/position"]
-    assert np.array_equal(env.reset(seed=3)[0]["unnamed_model/position"], first)
-    assert not np.array_equal(env.reset()[0]["unnamed_model/position"], first)
+    first = env.reset(seed=3)[0]["place"]
+    assert np.array_equal(env.reset(seed=3)[0]["place"], first)
+    assert not np.array_equal(env.reset()[0]["place"], first)
 
 
 @pytest.mark.parametrize(("push", "ends"), [(0.0, (False, True)), (1.0, (True, False))])
@@ -98,8 +92,8 @@ def test_it_runs_in_processes_of_its_own():
     envs = gymnasium.vector.AsyncVectorEnv([functools.partial(make)] * 2, context="spawn")
     try:
         observation, _ = envs.reset(seed=5)
-        alone = [make().reset(seed=5 + i)[0]["speed"] for i in range(2)]
-        assert np.array_equal(observation["speed"], alone)
+        alone = [make().reset(seed=5 + i)[0]["place"] for i in range(2)]
+        assert np.array_equal(observation["place"], alone)
         _, reward, *_ = envs.step(np.zeros((2, 1)))
         assert reward.shape == (2,)
     finally:
@@ -134,17 +128,20 @@ def test_discrete_and_nested_specifications():
 
 
 def test_an_environment_of_this_package_is_itself():
-    from mjgym_compat import dm_env as adapter
-
     env = gymnasium.make("dmc/cartpole-swingup-v0", observation="dict")
     assert mjgym_compat.gymnasium(adapter.from_env(env)) is env
     assert mjgym_compat.gymnasium(env) is env
 
 
-def test_wrappers_of_the_suite_act_and_seeds_reach_it():
-    env = suite.load("cartpole", "swingup", task_kwargs={"random": 7})
-    env = mjgym_compat.gymnasium(action_scale.Wrapper(env, minimum=-3, maximum=3))
-    assert env.action_space.high == 3
+def test_seeds_reach_an_environment_of_this_package_through_a_wrapper():
+    class Wrapper:
+        def __init__(self, env):
+            self._env = env
+
+        def __getattr__(self, name):
+            return getattr(self._env, name)
+
+    env = mjgym_compat.gymnasium(Wrapper(adapter.load("cartpole", "swingup", {"random": 7})))
     starts = [env.reset(seed=seed)[0]["position"] for seed in (0, 1, 0)]
     assert np.array_equal(starts[0], starts[2])
     assert not np.array_equal(starts[0], starts[1])
@@ -155,7 +152,7 @@ def test_wrappers_of_the_suite_act_and_seeds_reach_it():
 
 @pytest.mark.gl
 def test_a_render_mode_is_kept():
-    env = suite.load("cartpole", "swingup")
+    env = adapter.load("cartpole", "swingup")
     env = mjgym_compat.gymnasium(env, render_mode="rgb_array", width=32, height=24)
     env.reset(seed=0)
     assert env.render().shape == (24, 32, 3)

@@ -125,8 +125,51 @@ class TestAttaching:
             inner.attach(outer)
         with pytest.raises(ValueError, match=r"Expected a mjcf.RootElement"):
             outer.attach(inner.worldbody)
-        with pytest.raises(ValueError, match="Duplicated identifier 'inner'"):
-            outer.attach(mjcf.RootElement(model="inner"))
+
+    def test_a_model_of_a_name_that_is_taken_is_numbered(self):
+        arena, robots = mjcf.RootElement(model="arena"), []
+        for i in range(3):
+            robots.append(mjcf.RootElement(model="robot"))
+            robots[i].worldbody.add("body", name="b").add("geom", size=[0.1])
+            arena.worldbody.add("site", name=f"s{i}").attach(robots[i])
+        assert [robot.model for robot in robots] == ["robot", "robot_1", "robot_2"]
+        assert robots[2].find("body", "b").full_identifier == "robot_2/b"
+        unnamed = [mjcf.RootElement() for _ in range(3)]
+        for model in unnamed:
+            arena.attach(model)
+        assert unnamed[2].model == "unnamed_model_2"
+
+    def test_a_frame_follows_its_site_and_what_is_attached_there(self):
+        arena = mjcf.RootElement(model="arena")
+        kids = [mjcf.RootElement(model=f"kid{i}") for i in range(2)]
+        for kid in kids:
+            kid.worldbody.add("body", name="b").add("geom", size=[0.1])
+        arena.worldbody.add("body", name="first").add("geom", size=[0.1])
+        site = arena.worldbody.add("site", name="mount")
+        arena.worldbody.add("body", name="last").add("geom", size=[0.1])
+        for kid in kids:
+            site.attach(kid)
+        model = mjcf.Physics.from_mjcf_model(arena).model
+        names = [model.id2name(i, "body") for i in range(1, model.nbody)]
+        assert names == ["first", "kid0/", "kid0/b", "kid1/", "kid1/b", "last"]
+
+    def test_controls_are_in_the_order_of_the_document(self):
+        def actuated(name):
+            model = mjcf.RootElement(model=name)
+            body = model.worldbody.add("body")
+            body.add("geom", size=[0.1])
+            joint = body.add("joint")
+            for kind in ("intvelocity", "motor", "cylinder", "position"):
+                options = {"actrange": [-1, 1]} if kind == "intvelocity" else {}
+                model.actuator.add(kind, name=kind, joint=joint, **options)
+            return model
+
+        outer = actuated("outer")
+        outer.attach(actuated("inner"))
+        model = mjcf.Physics.from_mjcf_model(outer).model
+        own = ["intvelocity", "motor", "cylinder", "position"]
+        names = [model.id2name(i, "actuator") for i in range(model.nu)]
+        assert names == [*own, *(f"inner/{name}" for name in own)]
 
 
 class TestElements:
@@ -234,8 +277,10 @@ class TestText:
 
     def test_entities_are_refused(self):
         bomb = '<!DOCTYPE x [<!ENTITY a "aaaa">]><mujoco model="&a;"/>'
-        with pytest.raises(ValueError, match="document type"):
+        with pytest.raises(ValueError, match="declares an entity"):
             mjcf.from_xml_string(bomb)
+        with pytest.raises(ValueError, match="document type"):
+            mjcf.from_xml_string("<!DOCTYPE mujoco><mujoco/>")
 
 
 class TestAssets:
@@ -290,6 +335,51 @@ class TestAssets:
         else:
             mjcf.export_with_assets(model, out / "m")
         assert mujoco.MjModel.from_xml_path(str(out / "m" / "m.xml")).nmesh == 1
+
+    def test_an_archive_may_have_two_files_of_a_name(self):
+        text = """<mujoco model="two"><asset><mesh name="l" file="left/part.obj"/>
+          <mesh name="r" file="right/part.obj"/></asset><worldbody><geom type="mesh" mesh="l"/>
+          <geom type="mesh" mesh="r"/></worldbody></mujoco>"""
+        larger = self.PLANE.replace(b"v 1", b"v 2")
+
+        def packed(**files):
+            made = io.BytesIO()
+            with zipfile.ZipFile(made, "w") as archive:
+                for name, contents in files.items():
+                    archive.writestr(name, contents)
+            return made.getvalue()
+
+        meshes = {"left/part.obj": self.PLANE, "right/part.obj": larger}
+        for top in ("", "two/"):
+            files = {"two.xml": text, **meshes}
+            model = mjcf.from_zip(packed(**{top + name: data for name, data in files.items()}))
+            found = [model.find("mesh", name).file.contents for name in "lr"]
+            assert found == [self.PLANE, larger]
+        part = '<mujoco><worldbody><geom name="g" size=".1"/></worldbody></mujoco>'
+        outer = '<mujoco><include file="parts/part.xml"/></mujoco>'
+        files = {"parts/part.xml": part, "model.xml": outer}
+        assert mjcf.from_zip(packed(**files)).find("geom", "g") is not None
+        with pytest.raises(ValueError, match=r"no 'arm\.xml'"):
+            mjcf.from_zip(packed(**files), model_file="arm.xml")
+        with pytest.raises(ValueError, match="no ZIP archive"):
+            mjcf.from_zip(b"<mujoco/>")
+
+    def test_names_of_files_without_their_hash(self, tmp_path):
+        model = self.model(tmp_path)
+        assert 'file="corner.obj"' in model.to_xml_string(filename_with_hash=False)
+        assert 'file="corner-' in model.to_xml_string()
+
+    def test_what_is_included_follows_the_document(self, tmp_path):
+        (tmp_path / "part.xml").write_text(
+            '<mujoco><worldbody><geom name="late" size="1"/></worldbody></mujoco>'
+        )
+        text = """<mujoco><include file="part.xml"/>
+          <worldbody><geom name="early" size="1"/></worldbody></mujoco>"""
+        model = mjcf.from_xml_string(text, model_dir=str(tmp_path))
+        assert [geom.name for geom in model.find_all("geom")] == ["early", "late"]
+        (tmp_path / "part.xml").write_text('<mujoco><include file="part.xml"/></mujoco>')
+        with pytest.raises(ValueError, match=r"part\.xml includes itself"):
+            mjcf.from_xml_string(text, model_dir=str(tmp_path))
 
     def test_includes(self, tmp_path):
         part = tmp_path / "part.xml"
@@ -360,7 +450,6 @@ class TestBinding:
         with pytest.raises(ValueError, match="cannot be bound"):
             physics.bind(model.default)
         assert physics.bind([]).xpos.shape == (0,)
-        assert physics.bind(None) is None
 
 
 def attached():
@@ -417,3 +506,85 @@ def test_elements_of_a_list_are_deleted_from_the_model():
         del geoms["g9"]
     geoms.clear()
     assert model.find_all("geom") == []
+
+
+def test_a_copy_that_has_a_name_twice_is_refused_before_anything_is_copied():
+    target, other = mjcf.RootElement(model="a"), mjcf.RootElement(model="b")
+    target.worldbody.add("body", name="arm").add("geom", name="g", size=[0.1])
+    other.worldbody.add("site", name="new")
+    other.worldbody.add("body", name="hand").add("geom", name="g", size=[0.2])
+    with pytest.raises(ValueError, match="Duplicated identifier 'g' in namespace <geom>"):
+        target.include_copy(other)
+    assert target.find("site", "new") is None
+    other.find("geom", "g").name = "h"
+    target.include_copy(other)
+    assert target.find("geom", "h").parent is target.find("body", "hand")
+    again = mjcf.RootElement(model="c")
+    again.worldbody.add("body", name="arm").pos = [1, 0, 0]
+    target.include_copy(again, override_attributes=True)
+    assert target.find("body", "arm").pos[0] == 1
+    again.worldbody.add("body", name="outer").add("geom", name="g", size=[0.3])
+    with pytest.raises(ValueError, match="child of another element"):
+        target.include_copy(again, override_attributes=True)
+
+
+def test_references_to_what_was_removed_vanish_or_are_named_at_every_export():
+    model = mjcf.from_xml_string(
+        """<mujoco><asset><material name="red"/></asset><worldbody><body><joint name="j"/>
+        <geom name="g" material="red" size=".1" rgba="1 0 0 1"/></body></worldbody>
+        <sensor><jointpos name="s" joint="j"/></sensor></mujoco>"""
+    )
+    model.find("material", "red").remove()
+    for _ in range(2):
+        assert "material=" not in model.to_xml_string()
+    model.find("joint", "j").remove()
+    for _ in range(2):
+        with pytest.raises(AttributeError, match="'joint' of <jointpos> is required"):
+            model.to_xml_string()
+    model.find("sensor", "s").remove()
+    assert mjcf.Physics.from_mjcf_model(model).model.njnt == 0
+
+
+def test_what_has_no_name_is_numbered_among_all_of_its_kind():
+    model = mjcf.RootElement(model="m")
+    named = model.worldbody.add("geom", name="g", size=[0.1])
+    last = model.worldbody.add("body").add("geom", size=[0.1])
+    assert last.full_identifier == "//unnamed_geom_1"
+    named.remove()
+    assert last.full_identifier == "//unnamed_geom_0"
+    late = model.worldbody.add("body")
+    site = model.worldbody.insert("site", 0)
+    assert late.full_identifier == "//unnamed_body_1"
+    frame = site.attach(mjcf.RootElement(model="inner"))  # which is a body, before both
+    assert late.full_identifier == "//unnamed_body_2"
+    joint = late.add("joint")
+    assert joint.full_identifier == "//unnamed_joint_0"
+    frame.add("joint")
+    assert joint.full_identifier == "//unnamed_joint_1"
+    frame.attachment.detach()
+    assert (late.full_identifier, joint.full_identifier) == (
+        "//unnamed_body_1",
+        "//unnamed_joint_0",
+    )
+
+
+def test_separators_are_escaped_on_request():
+    outer, inner = mjcf.RootElement(model="outer"), mjcf.RootElement(model="inner")
+    inner.worldbody.add("body", name="b").add("geom", size=[0.1])
+    outer.attach(inner)
+    text = outer.to_xml_string()
+    assert mjcf.from_xml_string(text, True).find("body", "inner\\b") is not None
+    again = mjcf.from_xml_string(mjcf.from_xml_string(text, True).to_xml_string(), True)
+    assert again.find("body", "inner\\\\b") is not None
+    with pytest.raises(ValueError, match="reserved for scoping"):
+        mjcf.from_xml_string(text)
+
+
+def test_one_number_of_an_element_is_a_number():
+    model = mjcf.RootElement()
+    field = model.asset.add("hfield", name="h", nrow=3, ncol=4, size=[1, 1, 1, 1])
+    physics = mjcf.Physics.from_mjcf_model(model)
+    assert isinstance(physics.bind(field).nrow, np.integer)
+    assert np.ogrid[-1 : 1 : physics.bind(field).ncol * 1j].shape == (4,)
+    with pytest.raises(ValueError, match="is None"):
+        physics.bind(None)

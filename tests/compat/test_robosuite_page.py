@@ -11,29 +11,14 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from lxml import etree
 
+import mjgym_compat
 import mjgym_compat.robosuite as robosuite
 from helpers.lanes import mostly_slow
 from helpers.robosuite_records import FOLDER
 from mjgym_compat.robosuite import macros
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
-from mjgym_compat.robosuite.utils import camera_utils, transform_utils
-from mjgym_compat.robosuite.utils.observables import (
-    Observable,
-    create_deterministic_delayer,
-    sensor,
-)
-from mjgym_compat.robosuite.utils.placement_samplers import (
-    ObjectPositionSampler,
-    SequentialCompositeSampler,
-    UniformRandomSampler,
-)
-from mjgym_compat.robosuite.wrappers import (
-    DataCollectionWrapper,
-    DomainRandomizationWrapper,
-    GymWrapper,
-    VisualizationWrapper,
-    Wrapper,
-)
+from mjgym_compat.robosuite.wrappers import GymWrapper, Wrapper
+from mjgym_compat.robosuite_hdf5 import RecordedModel
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 CASES = json.loads((FOLDER / "argument_cases.json").read_text())
@@ -61,6 +46,10 @@ DIFFERENT = (
 
 def make(task="Lift", robots="Panda", **asked):
     return robosuite.make(task, robots=robots, **{**BLIND, **asked})
+
+
+def law_of(env, robot=0):
+    return env.env.task.robots[robot].manipulators[0].controller
 
 
 # The page's blocks, with the import changed.
@@ -97,8 +86,6 @@ def test_environment_to_visualize_on_screen():
         use_object_obs=False,
         use_camera_obs=False,
     )
-    env.viewer.set_camera(camera_id=0)
-    assert env.viewer.viewer is None  # until it is rendered
     assert list(env.reset())[-2:] == ["robot0_proprio-state", "robot1_proprio-state"]
 
 
@@ -163,6 +150,8 @@ def by_argument(pictures):
 
 
 def check_argument(script, argument):
+    if argument == "placement_initializer":
+        pytest.importorskip("robosuite.macros", reason="the samplers are robosuite's")
     for case in CASES:
         if case["argument"] != argument:
             continue
@@ -244,63 +233,6 @@ def test_noise_of_each_robot():
     assert 0.1 < away[1] <= 0.5
 
 
-# Samplers.
-
-
-def test_uniform_sampler_places_the_cube():
-    sampler = UniformRandomSampler(
-        "s", x_range=[0.1, 0.2], y_range=[-0.2, -0.1], rotation=0.5, reference_pos=(0, 0, 0.8),
-        ensure_object_boundary_in_range=False, z_offset=0.01,
-    )  # fmt: skip
-    env = make(placement_initializer=sampler, seed=0)
-    for _ in range(5):
-        place = env.reset()["cube_pos"]
-        assert 0.1 <= place[0] <= 0.2
-        assert -0.2 <= place[1] <= -0.1
-        assert place[2] == pytest.approx(0.81 + env.env.model.geom("cube_g0").size[2])
-    again = make(placement_initializer=sampler, seed=0)
-    for _ in range(5):
-        repeated = again.reset()["cube_pos"]
-    np.testing.assert_array_equal(repeated, place)
-    assert env.placement_initializer is sampler
-
-
-def test_samplers_in_a_row():
-    sampler = SequentialCompositeSampler("nuts")
-    for i, name in enumerate(("SquareNut", "RoundNut")):
-        sampler.append_sampler(
-            UniformRandomSampler(
-                f"{name}Sampler", x_range=[-0.1, -0.1], y_range=[0.4 * i - 0.2] * 2, rotation=0.0,
-                reference_pos=(0, 0, 0.82), ensure_object_boundary_in_range=False,
-            )
-        )  # fmt: skip
-    seen = make("NutAssembly", placement_initializer=sampler).reset()
-    np.testing.assert_allclose(seen["SquareNut_pos"][:2], [-0.1, -0.2])
-    np.testing.assert_allclose(seen["RoundNut_pos"][:2], [-0.1, 0.2])
-
-
-class InACorner(ObjectPositionSampler):
-    def sample(self, fixtures=None, reference=None, on_top=True):
-        upright = np.array([1.0, 0.0, 0.0, 0.0])
-        return {
-            each.name: (np.array([0.2, 0.2 + 0.1 * i, 0.8 - each.bottom_offset[2]]), upright, each)
-            for i, each in enumerate(self.mujoco_objects)
-        }
-
-
-def test_sampler_of_ones_own():
-    seen = make("Stack", placement_initializer=InACorner("corner")).reset()
-    np.testing.assert_allclose(seen["cubeA_pos"], [0.2, 0.2, 0.82])
-    np.testing.assert_allclose(seen["cubeB_pos"], [0.2, 0.3, 0.825])
-
-    class Forgetful(ObjectPositionSampler):
-        def sample(self, fixtures=None, reference=None, on_top=True):
-            return {}
-
-    with pytest.raises(ValueError, match="nothing for cubeA, cubeB"):
-        make("Stack", placement_initializer=Forgetful("none"))
-
-
 # Cameras.
 
 
@@ -320,15 +252,13 @@ def test_segmentation_depth_and_points(monkeypatch):
     assert instances.shape == (64, 96, 1)
     assert set(np.unique(instances)) <= set(range(len(env.model.instances_to_ids) + 1))
     geoms = seen["agentview_segmentation_element"][instances == cube]
-    assert {env.model.geom_ids_to_instances[i] for i in geoms.tolist()} == {"cube"}
-    matrix = camera_utils.get_camera_transform_matrix(env.sim, "agentview", 64, 96)
-    pixel = camera_utils.project_points_from_world_to_camera(seen["cube_pos"], matrix, 64, 96)
-    assert instances[tuple(pixel)] == cube
-    metres = camera_utils.get_real_depth_map(env.sim, seen["agentview_depth"])
-    back = camera_utils.transform_from_pixels_to_world(pixel, metres, np.linalg.inv(matrix))
-    stacked = camera_utils.transform_from_pixels_to_world(pixel, metres, np.linalg.inv([matrix]))
-    np.testing.assert_array_equal(back, stacked)
-    assert np.linalg.norm(back - seen["cube_pos"]) < 0.05
+    assert set(geoms.tolist()) <= set(env.cube.geom_ids)
+    model, depth = env.sim.model, seen["agentview_depth"]
+    near, far = (model.stat.extent * x for x in (model.vis.map.znear, model.vis.map.zfar))
+    metres = near / (1 - depth * (1 - near / far))  # as robosuite's camera_utils read it
+    camera = env.sim.data.get_camera_xpos("agentview")
+    away = np.linalg.norm(camera - seen["cube_pos"])
+    assert np.abs(metres[instances == cube] - away).max() < 0.1
 
 
 # The environment, its simulation and its robots.
@@ -355,7 +285,7 @@ def test_state_as_a_vector():
 def test_xml_holds_what_an_episode_has_drawn(task):
     robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
     env, other = make(task, robots, seed=0), make(task, robots, seed=1)
-    xml = env.edit_model_xml(env.sim.model.get_xml())
+    xml = env.sim.model.get_xml()
     other.reset_from_xml_string(xml)
     for name in env.env.task.varies:
         np.testing.assert_array_equal(other.env.get_state()[name], env.env.get_state()[name])
@@ -412,7 +342,7 @@ def test_control_step_simulates_whole_physics_steps(frequency, steps):
     env.step(np.zeros(7))
     assert env.sim.data.time == pytest.approx(steps * 0.002)
     assert env.control_timestep == env.cur_time == 1 / frequency
-    assert env.control_freq == env.robots[0].control_freq == frequency
+    assert env.control_freq == frequency
 
 
 @pytest.mark.parametrize("task", ["TwoArmTransport", "ToolHang"])
@@ -424,12 +354,6 @@ def test_reward_shaping_of_sparse_tasks_warns(task):
     assert not env.reward_shaping
 
 
-def test_sampling_rate_above_the_control_rate_warns():
-    env = make()
-    with pytest.warns(UserWarning, match="40 Hz is above that of actions, 20 Hz"):
-        env.modify_observable("cube_pos", "sampling_rate", 40)
-
-
 def test_whole_body_ik_names_the_tools_of_each_robot():
     config = load_composite_controller_config(controller="WHOLE_BODY_IK")
     pair = make("TwoArmLift", ["Sawyer", "Panda"], controller_configs=config)
@@ -439,7 +363,7 @@ def test_whole_body_ik_names_the_tools_of_each_robot():
     ]
     alike = make("TwoArmLift", ["Sawyer", "Panda"], controller_configs=each)
     assert pair.action_dim == alike.action_dim == 14
-    laws = [each.robots[1].part_controllers["right"].part.controller for each in (pair, alike)]
+    laws = [law_of(each, robot=1) for each in (pair, alike)]
     assert laws[0] == laws[1]
     config["composite_controller_specific_configs"]["ref_name"] = ["gripper2_right_grip_site"]
     with pytest.raises(ValueError, match="gripper2"):
@@ -452,78 +376,6 @@ def test_notes_of_an_episode():
     assert env.get_ep_meta() == {"layout": 3}
     env.unset_ep_meta()
     assert env.get_ep_meta() == {}
-
-
-def test_contacts_and_grasps():
-    env = make(seed=0)
-    for _ in range(10):  # until the cube lies
-        env.step(np.zeros(7))
-    assert type(env).__name__ == "Lift"
-    assert env.check_contact(env.cube)
-    assert env.get_contacts(env.cube) == {"table_collision"}
-    gripper = env.robots[0].gripper
-    assert not env._check_grasp(gripper, env.cube)
-    assert env._check_grasp([["table_collision"]], env.cube)
-    way = env._gripper_to_target(gripper["right"], env.cube)
-    np.testing.assert_allclose(way, env._get_observations()["gripper_to_cube_pos"], atol=1e-12)
-    distance = env._gripper_to_target(gripper, "cube_main", return_distance=True)
-    assert distance == pytest.approx(np.linalg.norm(way))
-    with pytest.raises(AttributeError, match="did you mean cube"):
-        _ = env.cubes
-
-
-def test_hands_joints_and_jacobians():
-    env = make("TwoArmLift", "Baxter", seed=0)
-    robot, data = env.robots[0], env.sim.data
-    for _ in range(2):
-        env.step(np.full(14, 0.3))
-    env.sim.forward()
-    for side, link in robot.robot_model.eef_name.items():
-        pose = transform_utils.make_pose(robot.base_pos, robot.base_ori) @ robot._hand_pose[side]
-        np.testing.assert_allclose(pose[:3, 3], data.get_body_xpos(link), atol=1e-12)
-        velocity = data.get_body_jacp(link) @ data.qvel
-        np.testing.assert_allclose(robot._hand_vel[side], velocity, atol=1e-12)
-        assert np.linalg.norm(velocity) > 1e-3
-        np.testing.assert_allclose(
-            transform_utils.quat2mat(robot._hand_quat[side]), robot._hand_orn[side], atol=1e-9
-        )
-        assert robot.ee_force[side].shape == robot.ee_torque[side].shape == (3,)
-    assert len(robot._ref_joint_pos_indexes) == robot.dof == 14
-    np.testing.assert_array_equal(data.qpos[robot._ref_joint_pos_indexes], robot._joint_positions)
-    low, high = robot.torque_limits
-    np.testing.assert_array_equal(low, -high)
-    robot.set_robot_joint_positions(robot.init_qpos)
-    np.testing.assert_array_equal(robot.get_robot_joint_positions(), robot.init_qpos)
-    assert not robot.check_q_limits()
-    assert robot.robot_model.arm_type == "bimanual"
-    assert env.sim.model.get_joint_qpos_addr(robot.robot_joints[0]) == 0
-    begin, end = env.sim.model.get_joint_qpos_addr("pot_joint0")
-    assert end - begin == 7
-
-
-def test_entries_that_are_added_and_changed():
-    env = make(seed=0)
-
-    @sensor(modality="object")
-    def height(seen):
-        return seen["cube_pos"][2] - 0.8
-
-    env.add_observable(Observable("cube_height", height))
-    env.modify_observable("robot0_joint_vel", "active", False)
-    env.modify_observable("cube_quat", "corrupter", lambda reading: reading * 0)
-    env.modify_observable("cube_pos", "sampling_rate", 10)
-    first = env.reset()
-    assert first["cube_height"] == pytest.approx(first["cube_pos"][2] - 0.8)
-    assert first["object-state"].shape == (11,)
-    assert "robot0_joint_vel" not in first
-    assert not first["cube_quat"].any()
-    falls = [env.step(np.zeros(7))[0]["cube_pos"][2] for _ in range(2)]
-    assert falls[0] == first["cube_pos"][2] != falls[1]
-    with pytest.raises(ValueError, match="did you mean cube_pos"):
-        env.modify_observable("cube_pso", "active", False)
-    env.modify_observable("cube_pos", "delayer", create_deterministic_delayer(0.11))
-    with pytest.warns(UserWarning, match="delay is longer than its sampling period"):
-        falls = [env.step(np.zeros(7)) for _ in range(4)]
 
 
 def test_vary_and_observables_of_this_package():
@@ -561,64 +413,16 @@ def test_gymnasium_wrapper():
         GymWrapper(make(), keys=["robot1_eef_pos"])
 
 
-def test_domain_randomization_draws_for_each_episode():
-    env = DomainRandomizationWrapper(
-        make(seed=0),
-        dynamics_randomization_args={"mass_perturbation_ratio": 0.5},
-        randomize_every_n_steps=0,
-    )
-    model = env.env.env.model
-    plain = make(seed=0).env.model
-    masses = []
-    for _ in range(3):
-        env.reset()
-        masses.append(model.body("robot0_link4").mass[0] / plain.body("robot0_link4").mass[0])
-    assert len(set(masses)) == 3
-    assert all(0.5 <= mass <= 1.5 for mass in masses)
-    assert not np.array_equal(model.cam_pos, plain.cam_pos)
-    env.step(np.zeros(7))
-    with pytest.raises(ValueError, match="randomize_on_reset"):
-        DomainRandomizationWrapper(make(), randomize_on_reset=False)
-    with pytest.raises(TypeError, match="did you mean"):
-        DomainRandomizationWrapper(make(), camera_randomization_args={"randomize_fov": False})
+@pytest.fixture
+def theirs():
+    """The published wrappers, which wrap environments of `make`, too."""
+    pytest.importorskip("robosuite.macros", reason='needs pip install -e ".[robosuite]"')
+    mjgym_compat.install("robosuite")
+    return importlib.import_module("robosuite.wrappers")
 
 
-@pytest.mark.parametrize(
-    ("every", "changes"),
-    mostly_slow([(3, [True, False, False, True]), (0, [False] * 4), (1, [True] * 4)], 3),
-)
-def test_domain_randomization_draws_again_within_an_episode(every, changes):
-    """As in robosuite, the first of these draws comes before the first step."""
-    env, again = (
-        DomainRandomizationWrapper(make(seed=0), 1, randomize_every_n_steps=every) for _ in range(2)
-    )
-    plain = env.env.env
-    for _ in range(2):
-        env.reset()
-        again.reset()
-        size = plain.model.geom("cube_g0").size.copy()
-        cube, link = (plain.model.body(name) for name in ("cube_main", "robot0_link4"))
-        weight = cube.mass.copy()
-        for changed in changes:
-            fields = ("cam_pos", "mat_rgba", "light_pos", "body_mass", "dof_damping", "opt.density")
-            before, spread = plain.get_state(), plain.model.cam_pos.copy()
-            env.step(np.zeros(7))
-            after = plain.get_state()
-            for name in fields:
-                assert np.array_equal(before[name], after[name]) != changed, name
-            assert np.abs(plain.model.cam_pos - spread).max() <= 0.02
-            again.step(np.zeros(7))
-        np.testing.assert_array_equal(plain.model.geom("cube_g0").size, size)  # the task's draw
-        np.testing.assert_array_equal(cube.mass, weight)
-        assert 0.98 <= link.mass[0] / make().env.model.body("robot0_link4").mass[0] <= 1.02
-        total = plain.model.body_mass.sum()
-        assert plain.model.body_subtreemass[0] == pytest.approx(total)  # derived numbers follow
-        for name, value in again.env.env.get_state().items():
-            np.testing.assert_array_equal(value, plain.get_state()[name])
-
-
-def test_demonstrations_on_disk(tmp_path):
-    env = DataCollectionWrapper(make(seed=0), tmp_path, flush_freq=4)
+def test_demonstrations_on_disk(tmp_path, theirs):
+    env = theirs.DataCollectionWrapper(make(seed=0), str(tmp_path), flush_freq=4)
     for _ in range(2):
         env.reset()
         for _ in range(6):
@@ -639,16 +443,14 @@ def test_demonstrations_on_disk(tmp_path):
     np.testing.assert_allclose(replayed["cube_pos"], seen["cube_pos"], atol=1e-12)
 
 
-def test_visualization_settings():
-    env = VisualizationWrapper(make())
-    assert env.get_visualization_settings() == ["env", "grippers", "robots"]
+def test_visualization_settings(theirs):
+    env = theirs.VisualizationWrapper(make())
+    assert sorted(env.get_visualization_settings()) == ["env", "grippers", "robots"]
     env.set_visualization_setting("grippers", False)
     env.step(np.zeros(7))
-    alpha = {n: env.sim.model._model.site(n).rgba[3] for n in env.robots[0].robot_model.sites}
-    assert set(alpha.values()) == {0.5}
+    sites = [name for name in env.sim.model.site_names if name.startswith("robot0_")]
+    assert {env.sim.model._model.site(name).rgba[3] for name in sites} == {0.5}
     assert env.sim.model._model.site("gripper0_right_grip_site").rgba[3] == 0
-    with pytest.raises(ValueError, match="indicator_configs"):
-        VisualizationWrapper(make(), indicator_configs="default")
 
 
 class Halved(Wrapper):
@@ -765,7 +567,7 @@ def test_whole_body_weights_and_gains_reach_the_law():
     weights = {"robot0_joint2": 5.0, "robot0_torso_waist_yaw": 100.0}
     config["composite_controller_specific_configs"]["nullspace_joint_weights"] = weights
     del config["body_parts"]["right"]["kd"]
-    law = make(controller_configs=config).robots[0].part_controllers["right"]
+    law = law_of(make(controller_configs=config))
     assert law.posture_gain == (1.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     assert law.kd == pytest.approx(2 * np.sqrt(1000))
 
@@ -782,49 +584,44 @@ def test_ik_pose_takes_the_input_type_that_works():
         make(controller_configs={"type": "IK_POSE", "input_type": "delta"})
 
 
-@pytest.mark.parametrize(
-    "module",
-    [
-        *("controllers", "controllers.composite", "environments", "environments.base"),
-        *("controllers.composite.composite_controller_factory", "controllers.parts.arm.osc"),
-        *("controllers.composite.composite_controller", "controllers.parts.generic.joint_pos"),
-        *("controllers.parts.controller_factory", "controllers.parts.gripper.simple_grip"),
-        *("controllers.parts.mobile_base.joint_vel", "renderers.base", "utils.binding_utils"),
-        *("macros", "models", "models.grippers", "models.objects", "models.robots", "robots"),
-        *("utils", "utils.camera_utils", "utils.errors", "utils.observables", "utils.sim_utils"),
-        *("utils.placement_samplers", "utils.transform_utils", "wrappers", "wrappers.wrapper"),
-        *("utils.control_utils", "utils.traj_utils", "utils.mjmod", "models.bases.null_base"),
-        *("models.grippers.panda_gripper", "models.objects.composite_body.hinged_box"),
-        *("models.robots.robot_model", "models.robots.manipulators.manipulator_model"),
-        *("robots.fixed_base_robot", "wrappers.gym_wrapper", "wrappers.data_collection_wrapper"),
-        *("wrappers.domain_randomization_wrapper", "wrappers.visualization_wrapper"),
-    ],
-)
-def test_submodules_that_programs_import(module):
-    assert importlib.import_module(f"mjgym_compat.robosuite.{module}").__doc__
+def test_xml_of_a_stranger_reads_no_files(tmp_path):
+    (tmp_path / "part.xml").write_text("<mujoco/>")
+    env = make(seed=0)
+    xml = env.sim.model.get_xml()
+    for part in (
+        f'<include file="{tmp_path}/part.xml"/>',
+        f'<asset><model name="a" file="{tmp_path}/part.xml"/></asset>',
+        f'<asset><mesh name="a" file="{tmp_path}/part.obj"/></asset>',
+    ):
+        with pytest.raises(ValueError, match=str(tmp_path)):
+            env.reset_from_xml_string(xml.replace("</mujoco>", f"{part}</mujoco>"))
+    with pytest.raises(ValueError, match="xml"):  # the engine's parser would take it
+        env.reset_from_xml_string(xml.replace("</mujoco>", "<custom>&b;</custom></mujoco>"))
+    env.reset_from_xml_string(xml)
 
 
-def test_rotations_agree_with_each_other():
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        a, b = (transform_utils.random_quat(rng.uniform(size=3)) for _ in range(2))
-        both = transform_utils.quat2mat(transform_utils.quat_multiply(a, b))
-        np.testing.assert_allclose(
-            both, transform_utils.quat2mat(a) @ transform_utils.quat2mat(b), atol=1e-12
-        )
-        matrix = transform_utils.quat2mat(a)
-        found = transform_utils.quat2mat(transform_utils.mat2quat(matrix))
-        np.testing.assert_allclose(found, matrix, atol=1e-9)
-        vector = transform_utils.quat2axisangle(a)
-        turned = transform_utils.quat2mat(transform_utils.axisangle2quat(vector))
-        np.testing.assert_allclose(turned, matrix, atol=1e-9)
-        half = transform_utils.quat_slerp(a, b, 0.5)
-        other = transform_utils.quat_slerp(b, a, 0.5)
-        np.testing.assert_allclose(abs(half @ other), 1, atol=1e-9)
-        pose = transform_utils.make_pose(rng.normal(size=3), matrix)
-        np.testing.assert_allclose(transform_utils.pose_inv(pose) @ pose, np.eye(4), atol=1e-12)
-        error = transform_utils.get_orientation_error(a, b)
-        np.testing.assert_allclose(np.linalg.norm(error), 2 * np.sqrt(1 - (a @ b) ** 2), atol=1e-9)
-    np.testing.assert_array_equal(
-        transform_utils.convert_quat([1, 2, 3, 4], to="wxyz"), [4, 1, 2, 3]
-    )
+def test_a_recorded_door_moves_no_robot():
+    """robosuite's files have other frames of robots and bases, which are not drawn."""
+    env = make("Door", seed=0)
+    root = etree.fromstring(env.sim.model.get_xml())
+    for name in ("robot0_base", "Door_main"):
+        root.find(f".//body[@name='{name}']").set("pos", "1 2 3")
+    drawn = RecordedModel(etree.tostring(root, encoding="unicode")).drawn(env.env)["body_pos"]
+    model = env.env.model
+    np.testing.assert_array_equal(drawn[model.body("Door_main").id], [1, 2, 3])
+    base = model.body("robot0_base").id
+    np.testing.assert_allclose(drawn[base], model.body_pos[base])
+
+
+def test_a_task_has_what_it_reads_of_its_objects():
+    """The members on which the page's own task is written, as they are now."""
+    env = make("TwoArmLift", ["Panda", "Panda"], seed=3)
+    seen = env.reset()
+    names = ("handle0_xpos", "handle1_xpos", "pot_quat", "gripper0_to_handle0")
+    for _ in range(2):
+        for name in (*names, "gripper1_to_handle1"):
+            np.testing.assert_array_equal(getattr(env, f"_{name}"), seen[name])
+        seen, *_ = env.step(np.zeros(env.action_dim))
+    with pytest.raises(AttributeError, match="has no '_pot_qat'"):
+        _ = env._pot_qat
+    env.close()

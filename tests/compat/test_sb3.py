@@ -198,6 +198,8 @@ def test_episodes_are_monitored_and_written(tmp_path):
     written = np.loadtxt(tmp_path / "swingup.monitor.csv", delimiter=",", skiprows=2)
     np.testing.assert_allclose(written[:, 0], total, atol=1e-5)
     assert list(written[:, 1]) == [5] * N
+    header = (tmp_path / "swingup.monitor.csv").read_text().splitlines()[0]
+    assert '"env_id": "dmc/cartpole-swingup-v0"' in header
 
 
 def test_closing_closes_the_batch():
@@ -287,3 +289,44 @@ def test_hindsight_replay_relabels_on_a_batch(n):
     (wanted,) = envs.env_method("compute_reward", *goals, [{}] * 400, indices=[0])
     np.testing.assert_array_equal(batch.rewards[:, 0].numpy(), wanted)
     assert (wanted == 0).mean() > 0.2
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize(
+    ("observation", "policy"), [("pixels", "CnnPolicy"), ("dict+pixels", "MultiInputPolicy")]
+)
+def test_stacked_pictures_have_their_frames_among_the_channels(observation, policy):
+    arguments = {
+        "observation": observation,
+        "pixels": {"height": 36, "width": 40},
+        "frame_stack": 3,
+        "max_episode_steps": 5,
+    }
+    batch = sb3.make_vec("dmc/cartpole-swingup-v0", 2, **arguments)
+    plain = gymnasium.make_vec("dmc/cartpole-swingup-v0", 2, autoreset_mode="SameStep", **arguments)
+
+    def pictures(of):
+        return of["pixels"] if observation == "dict+pixels" else of
+
+    assert pictures(batch.observation_space).shape == (36, 40, 9)
+    batch.seed(0)
+    observations, (expected, _) = batch.reset(), plain.reset(seed=[0, 1])
+    for _ in range(5):
+        for k in range(3):
+            shown = pictures(observations)[..., 3 * k : 3 * k + 3]
+            np.testing.assert_array_equal(shown, pictures(expected)[:, k])
+        action = np.full((2, 1), 0.5, np.float32)
+        observations, _, dones, infos = batch.step(action)
+        expected, *_, info = plain.step(action)
+    assert dones.all()
+    last, final = (pictures(of) for of in (infos[1]["terminal_observation"], info["final_obs"][1]))
+    np.testing.assert_array_equal(last[..., 6:], final[2])
+    PPO(policy, batch, n_steps=4, batch_size=8, n_epochs=1).learn(8)
+    batch.close()
+    plain.close()
+
+
+def test_a_batch_without_the_adapter_is_refused_by_sb3():
+    """Which is why the guides say `sb3.make_vec`."""
+    with pytest.raises(ValueError, match="not a Gymnasium environment"):
+        PPO("MlpPolicy", gymnasium.make_vec("dmc/cartpole-swingup-v0", 2))

@@ -1,18 +1,15 @@
 """Control laws against recorded torques, and as laws: on one and many, on any array library."""
 
 import dataclasses
-import functools
 import importlib
 import itertools
 import json
-import pickle
 import re
 
 import mujoco
 import numpy as np
 import pytest
 
-import mjgym
 from helpers.lanes import mostly_slow
 from helpers.tabletop_arms import (
     ARMS,
@@ -21,19 +18,13 @@ from helpers.tabletop_arms import (
     SUBSTEPS,
     TIMESTEP,
     Arms,
-    chain,
-    compiled,
     many,
-    scene,
 )
 from mjgym import rotations
 from mjgym.actions import UNLIMITED, Action
 from mjgym.controllers import Chain, Composite, Controller, State, controllers, make
 from mjgym.controllers.controller import limited
 from mjgym.controllers.scaled import ramp, ramp_steps
-from mjgym.robots import arms
-from mjgym.sim.batched import Batched
-from mjgym.sim.single import Single
 
 ROLLOUTS = np.load(FOLDER / "controllers_rollouts.npz")
 DYNAMICS = np.load(FOLDER / "controllers_dynamics.npz")
@@ -186,19 +177,6 @@ def test_torques_at_the_end_of_control_steps_are_the_recorded_ones(case):
 @pytest.mark.parametrize("case", LOOSE)
 def test_torques_of_arms_with_loose_fingers_are_near_the_recorded_ones(case):
     assert np.median(torques_at_ends(case, fingers_move=False)) < LOOSE[case]
-
-
-def test_step_response_of_operational_space_control():
-    """Where the tool is after 1, 5 and 20 control steps, read before the last physics step."""
-    arms = Arms("Panda", make("OSC_POSE"))
-    start, way = arms.tool, {}
-    for k in range(1, 21):
-        arms.goal(np.eye(6)[0])
-        for _ in range(SUBSTEPS - 1):
-            arms.physics_step()
-        way[k] = arms.tool - start
-        arms.physics_step()
-    assert [round(way[k][0], 4) for k in (1, 5, 20)] == [0.0055, 0.0493, 0.2359]
 
 
 # As laws.
@@ -393,16 +371,6 @@ def test_positions_stay_within_their_limits():
     assert place[2] > 0.04
 
 
-def test_arm_that_is_stretched_out_stays_finite():
-    arms = Arms("Panda", make("OSC_POSE"))
-    arms.data.qpos[arms.joints] = 0
-    arms.begin()
-    for _ in range(10):
-        arms.step([0.3, 0, -0.3, 0, 0.1, 0])
-    assert np.isfinite(arms.data.qpos).all()
-    assert np.abs(arms.data.qvel).max() < 3
-
-
 def test_arm_of_two_joints_stays_finite():
     """Fewer joints than the tool has directions: the law has no inverse to take."""
     model = mujoco.MjModel.from_xml_string("""
@@ -423,15 +391,6 @@ def test_arm_of_two_joints_stays_finite():
         count = len(law.actions(("a", "b")))
         memory = law.goal(state, np.full(count, 0.01), memory)
         assert np.isfinite(law.torque(state, memory)).all()
-
-
-def test_a_copy_in_another_process_reads_the_same():
-    arms = Arms("Panda")
-    (arm,) = arms.chains
-    copied = pickle.loads(pickle.dumps(arm))
-    for name in ("position", "qpos", "qvel", "jacobian", "inertia", "bias", "torque_high"):
-        there, here = (getattr(each.state(arms.data), name) for each in (copied, arm))
-        assert np.array_equal(there, here)
 
 
 @pytest.mark.parametrize("name", LAWS)
@@ -485,43 +444,6 @@ def test_many_at_once_are_each_alone_to_the_bit(parameters):
         ]
         for name, value in worked(law, chain, alone, action[i]).items():
             np.testing.assert_array_equal(value, together[name][i], err_msg=name)
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_batch_of_simulations_is_each_alone_to_the_bit(name):
-    """The law and the engine hand in hand, on the views that tasks see."""
-    arms = Arms("Panda", make(name))
-    chain, law, count = arms.chains[0], arms.controller, 3
-    rng = np.random.default_rng(0)
-    starts = arms.data.qpos + rng.normal(size=(count, arms.model.nq)) * 0.02
-    actions = rng.normal(size=(3, count, len(law.actions(chain.joints)))) * 0.3
-
-    def run(simulation, actions):
-        view = simulation.view
-        memory = law.memory(chain.state(view))
-        for action in actions:
-            memory = law.goal(chain.state(view), action, memory)
-            for _ in range(5):
-                ctrl = np.zeros((*view.lead, arms.model.nu))
-                ctrl[..., chain.ctrl] = law.torque(chain.state(view), memory)
-                simulation.step(ctrl, 1)
-                memory = law.substep(chain.state(view), memory)
-        return {**memory, "its qpos": view.qpos.copy(), "its qvel": view.qvel.copy()}
-
-    batch = Batched(arms.model, count, 1)
-    for field in FIELDS:
-        getattr(batch.view, field)  # a field is filled by the call after it was first looked at
-
-    def start(i, scratch):
-        scratch.view.qpos[:] = starts[i]
-
-    batch.reset(start)
-    together = run(batch, actions)
-    for i in range(count):
-        alone = Single(arms.model)
-        alone.reset(lambda _, scratch, i=i: start(i, scratch))
-        for key, value in run(alone, actions[:, i]).items():
-            np.testing.assert_array_equal(value, together[key][i], err_msg=key)
 
 
 @pytest.mark.parametrize(
@@ -710,109 +632,8 @@ def test_controller_of_ones_own_is_a_small_class():
     np.testing.assert_allclose(arms.data.qpos[:7], start, atol=1e-3)
 
 
-def test_two_arms_compose():
-    """Two arms side by side do what each does alone, with their actions one after the other."""
-    alone = Arms("Baxter", make("OSC_POSE"))
-    together = Arms("Baxter", make("OSC_POSE"))
-    sides = ("right", "left")
-    law = Composite(
-        tuple((side, make("OSC_POSE")) for side in sides),
-        tuple(chain.joints for chain in together.chains),
-    )
-    names = [f"{side} {axis}" for side in sides for axis in ("x", "y", "z", "rx", "ry", "rz")]
-    assert column(law.actions(), "name") == names
-
-    def states():
-        return dict(zip(sides, together.states(), strict=True))
-
-    memory = law.memory(states())
-    rng = np.random.default_rng(0)
-    for _ in range(4):
-        action = rng.uniform(-1, 1, size=12)
-        alone.step(action)
-        memory = law.goal(states(), action, memory)
-        for _ in range(SUBSTEPS):
-            torque = law.torque(states(), memory)
-            together.data.ctrl[together.motors] = np.concatenate([torque[s] for s in sides])
-            mujoco.mj_step2(together.model, together.data)
-            mujoco.mj_step1(together.model, together.data)
-            memory = law.substep(states(), memory)
-    np.testing.assert_array_equal(together.data.qpos, alone.data.qpos)
-
-
 def test_composite_refuses_what_does_not_match():
     with pytest.raises(ValueError, match="twice"):
         Composite((("a", make("OSC_POSE")), ("a", make("OSC_POSE"))), ((), ()))
     with pytest.raises(ValueError, match="joints"):
         Composite((("a", make("OSC_POSE")),), ())
-
-
-@functools.cache
-def panda():
-    return chain(compiled("Panda"), "right", arms.find("Panda"))
-
-
-@dataclasses.dataclass(frozen=True)
-class Reach(mjgym.Task):
-    """A Panda whose tool an action moves, as a task has it: the law's memory is the task's own."""
-
-    time_limit: float = 1.0
-    control_timestep: float = 0.05
-    controller: str = "OSC_POSE"
-
-    control_every_substep = True
-
-    def model(self):
-        return scene("Panda")
-
-    def actions(self, model):
-        return make(self.controller).actions(panda().joints)
-
-    def initialize(self, v, rng):
-        v.qpos[:7] = np.array(arms.find("Panda").start) + rng.normal(size=7) * 0.02
-
-    def memory(self, v):
-        return make(self.controller).memory(panda().state(v))
-
-    def before_step(self, v, action):
-        return make(self.controller).goal(panda().state(v), action, v.memory)
-
-    def control(self, v, action):
-        torque = make(self.controller).torque(panda().state(v), v.memory)
-        return v.xp.concat([torque, 0 * v.ctrl[..., 7:]], axis=-1)
-
-    def substep(self, v):
-        return make(self.controller).substep(panda().state(v), v.memory)
-
-    def observation(self, v):
-        return {"qpos": v.qpos, "tool": v.site("gripper0_right_grip_site").xpos}
-
-    def terms(self, v):
-        return {"height": v.site("gripper0_right_grip_site").xpos[..., 2]}
-
-
-@pytest.mark.parametrize("name", LAWS)
-def test_task_that_a_controller_drives_is_the_same_alone_and_among_many(name):
-    task = Reach(controller=name)
-    envs = mjgym.VectorEnv(task, 3, dtype="float64")
-    alone = [mjgym.Env(task, dtype="float64") for _ in range(3)]
-    envs.action_space.seed(0)
-    actions = [envs.action_space.sample() for _ in range(4)]
-    observations, _ = envs.reset(seed=5)
-    for i, env in enumerate(alone):
-        observation, _ = env.reset(seed=5 + i)
-        np.testing.assert_array_equal(observation, observations[i])
-    for action in actions:
-        observations = envs.step(action)[0]
-        for i, env in enumerate(alone):
-            np.testing.assert_array_equal(env.step(action[i])[0], observations[i])
-    envs.close()
-
-
-def test_task_that_a_controller_drives_moves_as_asked():
-    env = mjgym.Env(Reach(), dtype="float64")
-    before, _ = env.reset(seed=0)
-    for _ in range(20):
-        after = env.step(np.eye(6)[0])[0]
-    np.testing.assert_allclose((after - before)[-3:], [0.236, 0, -0.015], atol=0.02)
-    env.close()

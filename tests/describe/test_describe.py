@@ -151,12 +151,6 @@ def test_names_and_sources_are_right(env):
             assert observation[row["index"]] == pytest.approx(expected(env, row), rel=1e-12), row
 
 
-def test_description_is_json(env):
-    described = env.describe()
-    assert json.loads(json.dumps(described)) == described
-    assert described["id"] in IDS
-
-
 @pytest.mark.parametrize("id", mostly_slow(IDS, OF_DOMAINS))
 def test_described_entries_have_the_published_shapes(id):
     published = TASKS[id.removeprefix("dmc/").removesuffix("-v0")]["observation"]
@@ -241,14 +235,6 @@ def test_a_task_that_states_nothing_gets_labels_from_its_observation():
     assert json.loads(json.dumps(described)) == described
 
 
-def test_a_task_may_state_what_is_not_derived():
-    rows = Env(PartlyDescribed()).describe()["observation"]
-    assert [row["name"] for row in rows[:3]] == ["block x", "rail", "speed"]
-    assert [row["unit"] for row in rows[:3]] == ["m", "m", "m/s"]
-    assert [row["source"] for row in rows[:3]] == ["body xpos", "qpos", "the joint's qvel"]
-    assert [row["meaning"] for row in rows[:3]] == ["", *["place and speed"] * 2]
-
-
 def test_a_signal_has_a_unit_and_a_source_for_each_name():
     for wrong in (
         {"unit": ("m",)},
@@ -257,12 +243,3 @@ def test_a_signal_has_a_unit_and_a_source_for_each_name():
     ):
         with pytest.raises(ValueError, match=r"for 2 names"):
             Signal(meaning="two numbers", names=("a", "b"), **wrong)
-
-
-def test_types_of_fields_say_what_they_take():
-    described = gymnasium.make("legged/go1-velocity-rough-v0").unwrapped.describe()
-    types = {field["name"]: field["type"] for field in described["arguments"]}
-    assert types["level"] == "int | None"
-    assert types["upright_to"] == "'gravity' | 'terrain'"
-    assert types["command"] == "tuple[float, float, float] | None"
-    assert types["noise"] == "bool"

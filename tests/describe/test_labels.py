@@ -10,11 +10,10 @@ import mujoco
 import numpy as np
 import pytest
 
-import mjgym
 from helpers.lanes import mostly_slow
 from helpers.places import DATA
-from mjgym.describe.labels import Label, LabelView, signals
-from mjgym.rotations import norm, to_local
+from mjgym.describe.labels import LabelView, signals
+from mjgym.rotations import to_local
 from mjgym.sim import Single
 from mjgym.task import Signal, Task, registrations
 from mjgym.task.models import compile_model
@@ -268,15 +267,6 @@ def test_actuators_and_tendons_are_in_units_of_what_they_move():
     assert said(v.tendon("turned").velocity) == [("turned", "rad/s", "", "tendon velocity")]
 
 
-def test_places_are_seen_from_one_another(v):
-    goal, tip, pole = v.site("goal").xpos, v.site("tip").xpos, v.body("pole")
-    assert said(goal - tip)[0] == ("goal x", "m", "world", "site goal - site tip")
-    # What both are seen from drops out.
-    assert said((goal - pole.xpos) - (tip - pole.xpos)) == said(goal - tip)
-    assert said(-pole.xpos)[2] == ("origin z", "m", "world", "body world - body pole")
-    assert said(norm(goal - tip)) == [("distance", "m", "", "site goal - site tip")]
-
-
 def test_rotations_turn_labels_into_their_frame(v):
     pole, goal = v.body("pole"), v.site("goal").xpos
     seen = to_local(pole.xmat, goal - pole.xpos)
@@ -375,19 +365,3 @@ def test_statements_of_what_is_not_there_are_refused():
         ValueError, match=r"Miscounted\.labels: 3 units for the 2 numbers of 'angle'"
     ):
         described(Miscounted())
-
-
-def test_only_what_cannot_be_derived_is_stated_in_the_suite():
-    own = {cls.__name__ for cls in SUITE if cls.labels is not Task.labels}
-    assert own == {"Move", "Fetch"}  # of the dog: the names of the reward's terms
-
-
-def test_a_label_is_its_name_unit_frame_and_source():
-    label = Label("torso", "x", "m", "world", "body xpos")
-    assert (label.name, label.unit, label.frame, label.source) == (
-        "torso x",
-        "m",
-        "world",
-        "body xpos",
-    )
-    assert mjgym.describe.labels.Label is Label

@@ -11,7 +11,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.compiling import nothing_compiled
 from helpers.places import SCRIPTS
 from mjgym import mjcf
 from mjgym.sim import Single
@@ -113,57 +112,6 @@ def test_the_arena_has_six_free_creatures_in_colours_of_their_own(script, model)
     assert model.opt.timestep * script.SUBSTEPS * script.RATE == pytest.approx(1)
 
 
-def test_the_floor_is_chequered_and_the_creatures_stand_on_it(script, model):
-    assert model.ntex == 1
-    texture = model.tex_data.reshape(256, 256, -1)
-    corners = {tuple(texture[y, x]) for y in (10, 200) for x in (10, 200)}
-    assert len(corners) == 2
-    assert tuple(texture[10, 10]) == tuple(texture[200, 200])
-    assert tuple(texture[10, 10]) != tuple(texture[10, 200])
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    knees = [i for i in range(model.nbody) if model.body(i).name.endswith("/knee")]
-    shins = np.isin(model.geom_bodyid, knees)
-    assert shins.sum() == sum(LEGS)
-    radius, half = model.geom_size[shins, 0], model.geom_size[shins, 1]
-    assert np.allclose(data.geom_xpos[shins, 2] - half - radius, 0, rtol=0, atol=1e-12)
-    assert all(abs(contact.dist) < 1e-9 for contact in data.contact)  # nothing overlaps
-
-
-def test_bind_reaches_every_servo(script, spec, model):
-    simulation = Single(model)
-    walk = script.wander(spec, simulation, 1)
-    next(walk)
-    assert (simulation.data.ctrl == 0).all()
-    ctrl = []
-    for step, _ in enumerate(walk):
-        t = step / 25
-        assert (np.abs(simulation.data.ctrl) <= 0.5).all()
-        ctrl.append(simulation.data.ctrl.copy())
-        # A sine satisfies u(t + h) + u(t - h) = 2 cos(w h) u(t), whatever its phase.
-        if len(ctrl) > 2:
-            before, now, after = ctrl[-3:]
-            w = 2 * np.pi * 1.5
-            assert np.allclose(before + after, 2 * np.cos(w / 25) * now, rtol=0, atol=1e-12), t
-    assert len(ctrl) == 25
-    assert (np.ptp(ctrl, axis=0) > 0.9).all()  # of all 66, nearly twice the amplitude
-    assert len(np.unique(ctrl[0])) == model.nu == 66
-
-
-def test_the_paths_are_those_of_the_engine_alone_read_by_name(script, spec, model):
-    simulation = Single(model)
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    for step, seen in enumerate(script.wander(spec, simulation, 1)):
-        if step:
-            data.ctrl[:] = simulation.data.ctrl
-            for _ in range(20):
-                mujoco.mj_step2(model, data)
-                mujoco.mj_step1(model, data)
-        assert np.array_equal(seen, [data.body(f"{n}_legs/torso").xpos for n in LEGS])
-    assert data.time == pytest.approx(1)
-
-
 def test_they_go_their_ways_and_stay_on_the_floor(paths):
     assert paths.shape == (251, 6, 3)
     assert np.isfinite(paths).all()
@@ -179,14 +127,6 @@ def test_they_go_their_ways_and_stay_on_the_floor(paths):
     assert gaps[-1].mean() > gaps[0].mean()
     ways = places[-1] - places[0]
     assert np.linalg.norm(ways[:, None] - ways, axis=-1)[pairs].min() > 0.1
-
-
-def test_the_program_says_how_far_each_has_come():
-    done = run("--seconds", 0.2)
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert [line.split(":")[0] for line in lines] == [f"{n} legs" for n in LEGS]
-    assert all(0 <= float(line.split()[2]) < 0.3 for line in lines)
 
 
 @pytest.mark.gl
@@ -209,47 +149,3 @@ def test_the_program_writes_a_picture_a_plot_and_a_film(tmp_path):
     assert np.abs(frames[-1].astype(int) - frames[0]).max() > 100  # something has moved
     # The last frame is the picture, but for the film's losses.
     assert np.abs(frames[-1].astype(int) - picture).mean() < 6
-
-
-@pytest.mark.gl
-def test_a_gif_runs_at_the_speed_of_the_simulation_for_ever(tmp_path):
-    film = tmp_path / "film.gif"
-    done = run("--seconds", 0.2, "--video", film)
-    assert done.returncode == 0, done.stderr
-    about = iio.immeta(film)
-    assert about["duration"] == 40  # ms
-    assert about["loop"] == 0
-
-
-def test_a_plot_has_a_line_for_each_creature(script, monkeypatch, tmp_path):
-    figure = pytest.importorskip("matplotlib.figure")
-    saved = []
-    monkeypatch.setattr(figure.Figure, "savefig", lambda self, *_, **__: saved.append(self))
-    monkeypatch.chdir(tmp_path)
-    script.main(["--seconds", "0.4", "--plot", "paths.png"])
-    (axes,) = saved[0].axes
-    assert [line.get_label() for line in axes.lines] == [f"{n} legs" for n in LEGS]
-    for line, colour in zip(axes.lines, script.COLOURS.values(), strict=True):
-        assert line.get_color() == colour
-        assert line.get_xydata().shape == (11, 2)
-    starts = np.array([line.get_xydata()[0] for line in axes.lines])
-    assert np.allclose(starts, [(x, y) for y in (-0.6, 0.6) for x in (-1.2, 0, 1.2)])
-    assert axes.get_aspect() == 1
-
-
-@pytest.mark.parametrize(
-    ("arguments", "missing", "said"),
-    [
-        (["--video", "film.avi"], "", "film.avi: end its name in .mp4 or .gif"),
-        (["--video", "film.mp4"], "imageio_ffmpeg", 'pip install -e ".[video]"'),
-        (["--plot", "paths.png"], "matplotlib", 'pip install -e ".[bench]"'),
-    ],
-)
-def test_what_cannot_be_written_is_said_at_once(
-    script, monkeypatch, capsys, arguments, missing, said
-):
-    monkeypatch.setitem(sys.modules, missing, None)
-    with nothing_compiled(), pytest.raises(SystemExit) as refused:
-        script.main(arguments)
-    assert refused.value.code == 2
-    assert said in capsys.readouterr().err

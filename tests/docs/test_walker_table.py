@@ -8,6 +8,7 @@ import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
 from helpers.guide_code import FOLDER
+from helpers.lanes import mostly_nightly
 from mjgym.tasks.locomotion.arenas import find_arena
 from mjgym.tasks.locomotion.walkers import find_walker, walker_names
 
@@ -48,8 +49,7 @@ def steps(task, arena, walker, **fields):
     return STEPS
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("task", "arena", "walker", "cell"), list(combinations()))
+@pytest.mark.parametrize(("task", "arena", "walker", "cell"), mostly_nightly(combinations(), 3))
 def test_a_combination_is_as_the_table_says(task, arena, walker, cell):
     if cell == "error":
         with pytest.raises(ValueError, match=re.escape(walker)):

@@ -20,6 +20,7 @@ from helpers.equivalence import (
 from helpers.registered import ids_as_parameters, of_each_class
 from helpers.rollouts import COPIES, actions_for, equal, rollout, row
 from helpers.suite import gymnasium_checker
+from mjgym.checks import check_vector_env
 
 N = 3  # sub-environments
 MODES = list(AutoresetMode)
@@ -60,9 +61,15 @@ def test_flat_is_the_entries_joined(id):
     entries = gymnasium.make(id, **EXACT)
     joined = np.concatenate([np.ravel(x) for x in entries.reset(seed=2)[0].values()])
     assert np.array_equal(flat.reset(seed=2)[0], joined)
-    rounded = gymnasium.make(id, observation="flat")
-    assert equal(rounded.reset(seed=2)[0], joined.astype(np.float32))
-    for env in (flat, entries, rounded):
+    for env in (flat, entries):
+        env.close()
+
+
+@some_ids
+def test_flat_is_rounded_to_single_precision(id):
+    double, single = (gymnasium.make(id, dtype=dtype) for dtype in ("float64", "float32"))
+    assert equal(single.reset(seed=2)[0], double.reset(seed=2)[0].astype(np.float32))
+    for env in (double, single):
         env.close()
 
 
@@ -111,6 +118,17 @@ def test_every_slot_equals_a_single_env(id):
 @pytest.mark.parametrize(("id", "played"), AUTORESET)
 def test_autoreset_equals_sync_vector_env(id, played):
     assert_autoreset_equals_sync_vector_env(id, *played)
+
+
+@some_ids
+@pytest.mark.parametrize("mode", MODES)
+def test_a_batch_keeps_what_gymnasium_promises(id, mode):
+    """Seeds, order, autoreset, partial reset, memory, closing."""
+
+    def envs():
+        return make_vec(id, num_envs=2, autoreset_mode=mode, max_episode_steps=5)
+
+    assert check_vector_env(envs, steps=20) == []
 
 
 @some_ids

@@ -117,7 +117,9 @@ def test_malformed_state_is_refused_before_anything_is_written(state, error, wor
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_every_number_of_an_action_is_looked_at(count, dtype):
     huge = np.full(count, np.finfo(dtype).max)  # whose square is none
-    assert check_action(huge, (count,)) is huge
+    checked = check_action(huge, (count,))
+    assert checked.dtype == np.float64
+    assert np.array_equal(checked, huge)
     for value in (np.nan, np.inf, -np.inf):
         for i in (0, count - 1):
             bad = huge.copy()

@@ -170,7 +170,7 @@ def test_an_error_reaches_whoever_receives_and_the_others_go_on():
     envs, _ = pair(on_divergence="raise")
     envs.reset(seed=0)
     state = envs.get_state()
-    state["qvel"][4] = 1e300
+    state["qvel"][4] = 9e9
     envs.set_state({"qvel": state["qvel"]})
     zeros = np.zeros(envs.action_space.shape)
     for ids in envs.groups:
@@ -239,7 +239,7 @@ def test_wrong_generators_and_options_change_nothing():
 def test_a_divergence_names_the_sub_environment():
     envs, _ = pair(on_divergence="raise")
     envs.reset(seed=0)
-    envs.set_state({"qvel": np.outer([0, 0, 0, 0, 1e300], [1, 1])})
+    envs.set_state({"qvel": np.outer([0, 0, 0, 0, 9e9], [1, 1])})
     with pytest.raises(RuntimeError, match=r"sub-environments \[4\]"):
         envs.step(np.zeros(envs.action_space.shape))
 

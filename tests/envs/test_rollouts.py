@@ -1,14 +1,17 @@
 """Rollouts equal `set_state` and `step`, bit for bit, and leave the environment as it is."""
 
+import os
+
 import gymnasium
 import numpy as np
 import pytest
 
 import mjgym
 from helpers.devices import DEVICE
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
+from helpers.small_process import run_small
 from mjgym.registry import one_agent
 from mjgym.variation import Normal, Uniform, factor
 from mjgym.variation.noises import additive
@@ -118,7 +121,7 @@ def test_rollouts_are_steps(id):
     assert_batch_rolled_out(make_batch(id, CANDIDATES, **options))
 
 
-@pytest.mark.parametrize("id", selected())
+@pytest.mark.parametrize("id", mostly_nightly(sorted({*QUICK, *of_each_class()}), 3, QUICK))
 def test_rollouts_of_varied_models_are_steps(id):
     """Each sub-environment has masses of its own, and so has its candidate."""
     options = {"observation": "flat"} if "_vision" in id else {}
@@ -311,3 +314,37 @@ def test_rows_of_observations():
     env = make(QUICK[0], observation="dict")
     found = env.rollout(env.get_state(), draw(env, 2, 3), observations=True)
     assert list(row(found.observations, 0)) == list(env.observation_space.spaces)
+
+
+FORKED = """
+import os, signal
+import gymnasium, mjgym
+import numpy as np
+env = {make}
+env.reset(seed=0)
+state = {{name: value if {single} else value[0] for name, value in env.get_state().items()}}
+actions = np.full((80, 2, 6), 0.3)
+rewards = env.rollout(state, actions).rewards
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    again = [env.rollout(state, actions).rewards for _ in range(2)]
+    env.close()
+    os._exit(0 if all(np.array_equal(rewards, each) for each in again) else 1)
+print(os.waitpid(child, 0)[1], np.array_equal(env.rollout(state, actions).rewards, rewards))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize(
+    ("make", "single"),
+    [
+        ('gymnasium.make("dmc/walker-walk-v0").unwrapped', True),
+        ('gymnasium.make_vec("dmc/walker-walk-v0", num_envs=2)', False),
+    ],
+    ids=["alone", "batch"],
+)
+def test_a_forked_child_rolls_out_with_threads_of_its_own(make, single):
+    code = FORKED.format(make=make, single=single)
+    assert run_small(f"import warnings; warnings.simplefilter('ignore')\n{code}") == "0 True\n"

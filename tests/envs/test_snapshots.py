@@ -1,12 +1,17 @@
 """Snapshots: whose they are, one for a whole batch, and options of a reset that there are not."""
 
+import pickle
+
 import gymnasium
+import mujoco
 import numpy as np
 import pytest
 
 import mjgym
 from helpers.devices import DEVICE
 from helpers.rollouts import equal
+from helpers.stateful_models import MODELS, Remembering
+from mjgym.datasets import load, record
 
 ID, OTHER = "dmc/walker-walk-v0", "dmc/walker-run-v0"
 PLAYED = "soccer/boxhead-1v1-v0"
@@ -108,3 +113,96 @@ def test_unknown_options_on_the_device_are_refused():
     envs = gymnasium.make_vec("dmc/cartpole-swingup-v0", 2, backend="warp", device=DEVICE)
     with pytest.raises(ValueError, match="'rest_mask'; did you mean reset_mask"):
         envs.reset(options={"rest_mask": np.ones(2, bool)})
+
+
+REMEMBERED = [has for has in MODELS if has != "IPC"]
+
+
+@pytest.mark.parametrize("has", REMEMBERED)
+def test_what_the_engine_remembers_goes_with_a_snapshot(has):
+    """Single and batch, alike in types and shapes, by state, pickle and rollout."""
+    env = mjgym.Env(Remembering(has))
+    envs = mjgym.VectorEnv(Remembering(has), 2)
+    env.reset(seed=0)
+    envs.reset(seed=0)
+    action = np.full(env.action_space.shape, 0.7)
+    for _ in range(20):
+        env.step(action)
+        envs.step(np.tile(action, (2, 1)))
+    state, states = env.get_state(), envs.get_state()
+    assert {n: x.dtype for n, x in state.items()} == {n: x.dtype for n, x in states.items()}
+    assert all(np.array_equal(states[n][0], x) for n, x in state.items())
+    other, others = mjgym.Env(Remembering(has)), mjgym.VectorEnv(Remembering(has), 2)
+    other.set_state(state)
+    others.set_state(states)
+    planned = env.rollout(state, np.tile(action, (2, 5, 1)), snapshots=True)
+    copies = [other, pickle.loads(pickle.dumps(env))]
+    batches = [others, pickle.loads(pickle.dumps(envs))]
+    for t in range(5):
+        env.step(action)
+        for each in copies:
+            each.step(action)
+            assert equal(each.get_state(), env.get_state())
+        for each in (envs, *batches):
+            each.step(np.tile(action, (2, 1)))
+            assert equal(each.get_state(), envs.get_state())
+        now = env.get_state()
+        assert all(np.array_equal(planned.states[n][0, t], now[n]) for n in planned.states)
+
+
+def test_contact_forces_of_a_flex_go_with_a_snapshot_of_one_environment():
+    env, other = (mjgym.Env(Remembering("IPC")) for _ in range(2))
+    env.reset(seed=0)
+    for _ in range(10):
+        env.step(np.zeros(0))
+    state = env.get_state()
+    assert state["flexvert_lambda"].any()
+    other.set_state(state)
+    for _ in range(5):
+        env.step(np.zeros(0))
+        other.step(np.zeros(0))
+    assert equal(env.get_state(), other.get_state())
+    envs = mjgym.VectorEnv(Remembering("IPC"), 2)
+    envs.reset(seed=0)
+    with pytest.raises(ValueError, match=r"flag ipc.* a single environment takes one"):
+        envs.set_state(state)
+
+
+class Sleepy(Remembering):
+    """`Remembering`, in which bodies could sleep."""
+
+    def model(self):
+        spec = super().model()
+        spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SLEEP)
+        return spec
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_bodies_stay_awake(batch):
+    def make(task):
+        return mjgym.VectorEnv(task, 2) if batch else mjgym.Env(task)
+
+    task = Sleepy(has="contacts", time_limit=5.0 + batch)  # not the one compiled before
+    with pytest.warns(UserWarning, match=r"Sleepy.model\(\): bodies stay awake"):
+        env = make(task)
+    awake = make(Remembering("contacts"))
+    for each in (env, awake):
+        each.reset(seed=0)
+        for _ in range(40):
+            each.step(np.zeros(each.action_space.shape))
+    assert equal(env.get_state(), awake.get_state())
+
+
+def test_a_demonstration_holds_what_the_engine_remembers(tmp_path):
+    pytest.importorskip("h5py")
+    plain, path = mjgym.Env(Remembering("plastic joint")), str(tmp_path / "bent.hdf5")
+    plain.spec = gymnasium.spec(ID)  # what a file says of its environment
+    env = record(plain, path)
+    env.reset(seed=0)
+    for _ in range(12):
+        env.step(np.full(1, 1.0))
+    env.keep()
+    env.close()
+    episode = load(path).episode(0)
+    assert episode.states["plastic"][-1].any()
+    assert np.array_equal(episode.states["plastic"][-1], plain.data.plastic)

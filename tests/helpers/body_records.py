@@ -49,7 +49,7 @@ class Walker:
         self.v = self.sim.view
 
     @classmethod
-    def of(cls, name, substeps=None):
+    def from_record(cls, name, substeps=None):
         options = {} if substeps is None else {"longest_step": 0.01 / substeps}
         return cls(Musculoskeletal(planar=planar(name), **options))
 

@@ -28,6 +28,8 @@ EXTRAS = {  # that a page needs
     "gpu": ("mujoco_warp", "gpu"),
     "cluster": ("ray", "ray"),
     "exchange": ("h5py", "robomimic"),
+    "dm_control": ("dm_control", "dm-control"),
+    "robosuite": ("robosuite.macros", "robosuite"),  # the tests have a folder of that name
 }
 # What needs packages that do not go with those of the other tests runs from the checkout, where
 # these are. All else runs once, from the wheel, in `test_package`.
@@ -91,14 +93,21 @@ def sections(*, apart: bool) -> dict[str, str]:
 def need(title: str) -> None:
     """Skip a test of a section whose client is not installed."""
     for module in NEEDS.get(title, ()):
-        if importlib.util.find_spec(module) is None:
+        if not _is_installed(module):
             pytest.skip(f"{module} is not installed")
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # its package
+        return False
 
 
 def need_extra(page: Path) -> None:
     """Skip a test of a page whose extra is not installed."""
     module, extra = EXTRAS.get(page.stem, ("mjgym", ""))
-    if importlib.util.find_spec(module) is None:
+    if not _is_installed(module):
         pytest.skip(f'needs pip install -e ".[{extra}]"')
 
 

@@ -25,7 +25,6 @@ OBJECTS = {
     "exclude": "nexclude", "numeric": "nnumeric", "key": "nkey",
 }  # fmt: skip
 COSMETIC = ("mat_", "tex_", "cam_", "light_", "_rgba", "_matid", "_group")
-BY_NAME = {"geom_matid": "material", "site_matid": "material", "tendon_matid": "material"}
 
 
 def facts(name: str) -> dict[str, Any]:

@@ -103,6 +103,12 @@ class Record:
         envs.close()
         return observation, rewards, successes
 
+    def assert_same_order(self):
+        """Joints and entries are the recorded ones in their order."""
+        joints = [self.model.joint(i).name for i in range(self.model.njnt)]
+        assert joints == list(self.arrays["names_jnt"])
+        assert list(self.at(0)[0]) == self.entries
+
     def assert_same_all_at_once(self):
         """One batch at all states observes and pays what one environment does at each."""
         observation, rewards, successes = self.all_at_once()

@@ -18,10 +18,7 @@ def check_states(name, touching, unseen=0):
         unseen: how many of these touch nothing here.
     """
     record = Record(name)
-    model = record.model
-    joints = [model.joint(i).name for i in range(model.njnt)]
-    assert joints == list(record.arrays["names_jnt"])
-    assert list(record.at(0)[0]) == record.entries
+    record.assert_same_order()
     errors, touched = record.compare()
     accelerations = errors.pop("robot0_joint_acc") > EXACT
     assert {key: worst.max() for key, worst in errors.items() if worst.max() > EXACT} == {}

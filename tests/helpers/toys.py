@@ -61,6 +61,9 @@ class Probe(mjgym.Task):
     time_limit, control_timestep = 10.0, SUBSTEPS * 0.01  # s
     calls: ClassVar[list[str]] = []
 
+    def compiled_step(self, *_):
+        return "a compiled step calls no hooks, and writes none down"
+
     def model(self):
         return mujoco.MjSpec.from_string(CART)
 
@@ -118,9 +121,6 @@ class EverySubstep(Probe):
     """The same with what happens between physics steps."""
 
     control_every_substep = True
-
-    def compiled_law(self):
-        return "a compiled law calls no hooks, and writes none down"
 
     def substep(self, v):
         self.calls.append("substep")

@@ -5,7 +5,6 @@ batch of MuJoCo itself, from states of episodes with random actions.
 """
 
 import json
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -266,19 +265,6 @@ def measures(found: Errors) -> dict[str, float]:
         "reward": float(found.reward[usual].max(initial=0.0)),
         "deep": float(found.state[found.deep].max(initial=0.0)),
     }
-
-
-def bounds_of(id: str, measured: Mapping[str, float]) -> dict[str, Any]:
-    """Bounds with a margin, rounded up to one digit, and the reason of large ones."""
-    made: dict[str, Any] = {}
-    for name, number in measured.items():
-        digit = 10.0 ** np.floor(np.log10(max(MARGIN * number, LEAST)))
-        made[name] = float(f"{np.ceil(max(MARGIN * number, LEAST) / digit - 1e-9) * digit:.0e}")
-    if made["state"] > PLAIN:
-        made["why"] = next(why for why, pattern in WHY.items() if re.fullmatch(pattern, id))
-    elif max(made["observation"], made["reward"]) > PLAIN:
-        made["why"] = READINGS
-    return made
 
 
 def above(found: Errors, bound: Mapping[str, Any]) -> list[str]:

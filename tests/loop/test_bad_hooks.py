@@ -147,6 +147,9 @@ class Lost(Cart):
 
     hook: str = "control"
 
+    def compiled_step(self, *_):
+        return "it tells simulations apart"
+
     def _spoilt(self, v, value):
         first = v.xp.arange(max(1, *v.lead, 1))[: v.lead[0] if v.lead else 1] == 0
         bad = v.xp.where(first, v.xp.nan, 0.0)
@@ -531,9 +534,15 @@ def test_fields_that_cannot_vary_are_named(fields, error, message):
             make(Wide())
 
 
-@pytest.mark.parametrize("field", ["kept", "reported"])
-def test_what_is_kept_or_reported_is_in_the_memory(field):
+@pytest.mark.parametrize(
+    ("field", "known"),
+    [
+        ("kept", r"memory\(\) has no 'm'; there are n"),
+        ("reported", r"memory\(\) and terms\(\) have no 'm'; there are n, "),
+    ],
+)
+def test_what_is_kept_or_reported_is_known(field, known):
     task = dataclass(frozen=True)(type("Wide", (Counts,), {field: ("m",)}))()
     for make in (mjgym.Env, lambda task: mjgym.VectorEnv(task, 2)):
-        with pytest.raises(ValueError, match=rf"Wide\.{field}: memory\(\) has no 'm'; there are n"):
+        with pytest.raises(ValueError, match=rf"Wide\.{field}: {known}"):
             make(task)

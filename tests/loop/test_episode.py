@@ -11,9 +11,13 @@ from gymnasium.vector import AutoresetMode
 
 import mjgym
 from helpers.lanes import mostly_slow
+from helpers.registered import registered_task
+from helpers.rollouts import equal
 from helpers.toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
+from mjgym import registry
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
+from mjgym.loop.hooks import defined_hooks
 from mjgym.sim import Batched, Single
 from mjgym.task import models
 
@@ -281,3 +285,39 @@ def test_the_memory_keeps_its_precision():
                 state["memory.action"], np.full_like(state["memory.action"], action)
             )
             assert state["memory.count"].dtype.kind == "i"
+
+
+@pytest.mark.parametrize(
+    "id", mostly_slow(registry.ids(), ("dmc/fish-swim-v0", "legged/go1-velocity-rough-v0"))
+)
+def test_memory_of_those_that_begin(id):
+    """The same numbers from a view of some simulations as from the view of all."""
+    task = registered_task(id)
+    if "memory" not in defined_hooks(task):
+        return
+    envs = mjgym.VectorEnv(task, 3, max_episode_steps=2)
+    envs.reset(seed=0)
+    envs.step(envs.action_space.sample())
+    whole = envs._episodes.view
+    part, rows = whole.part(np.array([True, False, True]))
+    assert part.lead == (2,)
+    of_all = {name: np.asarray(x)[rows] for name, x in task.memory(whole).items()}
+    of_part = {name: np.asarray(x) for name, x in task.memory(part).items()}
+    assert equal(of_part, of_all)
+    envs.close()
+
+
+def test_only_those_that_begin_compute_memory():
+    leads = []
+
+    class Noting(Probe):
+        def memory(self, v):
+            leads.append(v.lead)
+            return super().memory(v)
+
+    envs = mjgym.VectorEnv(Noting(), 3, autoreset_mode=AutoresetMode.DISABLED)
+    envs.reset(seed=0)
+    leads.clear()
+    envs.reset(options={"reset_mask": np.array([False, True, False])})
+    assert leads == [(1,)]
+    envs.close()

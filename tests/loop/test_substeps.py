@@ -1,7 +1,6 @@
 """What tasks do between the physics steps of a control step, and what that costs the others."""
 
 import itertools
-import threading
 from dataclasses import dataclass
 
 import gymnasium
@@ -13,6 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
 from helpers.lanes import mostly_slow
+from helpers.numpy_hooks import in_numpy
 from helpers.rollouts import actions_for, equal
 from mjgym import Observable, observe
 from mjgym.sim import Batched, Single, batched
@@ -213,28 +213,8 @@ def test_every_slot_equals_a_single_env_over_episodes(task, mode):
         done = a[2] | a[3]
 
 
-@pytest.fixture
-def shards(monkeypatch):
-    """Batches of four are many enough to be stepped in shards."""
-    monkeypatch.setattr(batched, "MIN_SHARDED", 4)
-
-    def threads():
-        return {t for t in threading.enumerate() if t.name.startswith("mjgym-shard")}
-
-    before = threads()  # of batches that other tests have not let go of yet
-    yield
-    assert threads() <= before  # closed batches let go of theirs
-
-
-def whole(monkeypatch, task, **keywords):
-    """A batch of five that is never stepped in shards."""
-    envs = mjgym.VectorEnv(task, 5, threads=1, **keywords)
-    monkeypatch.setattr(envs._simulations, "_divides", lambda: False)
-    return envs
-
-
 def assert_same_steps(one, two, n=20):
-    """With autoresets, so that some simulations of a shard step and others do not."""
+    """With autoresets, so that some simulations step and others do not."""
     ways = [equal(one.reset(seed=3), two.reset(seed=3))]
     for k, actions in enumerate(np.float32(actions_for(one, n))):
         ways.append(equal(one.step(actions), two.step(actions)))
@@ -250,14 +230,12 @@ LANED = {"max_episode_steps": 6, "observation": "dict", "dtype": "float64"}
 
 
 @pytest.mark.parametrize("threads", mostly_slow([3, 1, 2], 3))
-@pytest.mark.parametrize("task", [Bouncing, Held, Both, FeelingBounces])
-def test_shards_equal_a_whole_batch(shards, monkeypatch, task, threads):
-    one = whole(monkeypatch, task(), **LANED)
+@pytest.mark.parametrize("task", [Bouncing, Held, Both])
+def test_compiled_batches_equal_a_whole_one(task, threads):
+    one = mjgym.VectorEnv(in_numpy(task()), 5, threads=1, **LANED)
     two = mjgym.VectorEnv(task(), 5, threads=threads, **LANED)
+    assert two.uncompiled == ""
     assert_same_steps(one, two)
-    found = [shard.rows for shard in two._simulations._shards.members]
-    assert [row for rows in found for row in range(5)[rows]] == list(range(5))
-    assert len(found) == min(threads, 2)
     one.close()
     two.close()
 
@@ -313,13 +291,15 @@ class Touchable(Decorated):
 @pytest.mark.parametrize(
     ("task", "geoms"), [(Decorated(), 3), (Decorated(seen="cap"), 6), (Touchable(), 6)]
 )
-def test_shards_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
-    shards, monkeypatch, task, geoms
+def test_compiled_batches_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
+    monkeypatch, task, geoms
 ):
-    one = whole(monkeypatch, task, **LANED)
+    monkeypatch.setattr(batched, "MIN_STRIPPED", 4)
+    one = mjgym.VectorEnv(in_numpy(task), 5, threads=1, **LANED)
     two = mjgym.VectorEnv(task, 5, threads=2, **LANED)
+    assert two.uncompiled == ""
     assert_same_steps(one, two)
-    assert {shard.batch.model.ngeom for shard in two._simulations._shards.members} == {geoms}
+    assert two._simulations._stepped()[0].ngeom == geoms
     assert two.model.ngeom == 6
     # Whoever looks at one later sees it where it is from the next step on.
     for envs in (one, two):
@@ -327,7 +307,7 @@ def test_shards_leave_out_geoms_that_only_draw_unless_they_are_looked_at(
     for action in np.float32(actions_for(one, 3)):
         assert equal(one.step(action), two.step(action))
         assert np.array_equal(one.view.geom("stripe").xpos, two.view.geom("stripe").xpos)
-    assert {shard.batch.model.ngeom for shard in two._simulations._shards.members} == {6}
+    assert two._simulations._stepped()[0].ngeom == 6
     one.close()
     two.close()
 
@@ -371,53 +351,9 @@ def test_geoms_that_the_engine_looks_at_are_not_left_out():
         assert compile_without_visuals(task, whole)[0] is whole
 
 
-def test_what_diverges_in_a_shard_is_told_and_leaves_the_others_alone(shards, monkeypatch):
-    @dataclass(frozen=True)
-    class Torn(Held):
-        def control(self, v, action):
-            return action * 1e12
-
-        def model(self):
-            spec = super().model()
-            spec.actuators[0].ctrllimited = False
-            return spec
-
-    one = whole(monkeypatch, Torn(), **LANED)
-    two = mjgym.VectorEnv(Torn(), 5, threads=2, **LANED)
-    assert equal(one.reset(seed=0), two.reset(seed=0))
-    actions = np.zeros((5, 1))
-    told = []
-    for k in range(6):
-        actions[[1, 4]] = k == 2
-        pair = one.step(actions), two.step(actions)
-        assert equal(*pair)
-        told.append(np.flatnonzero(pair[1][4]["diverged"]).tolist())
-    assert [1, 4] in told
-    assert told.count([]) == 5
-    one.close()
-    two.close()
-
-
-def test_errors_of_the_engine_in_a_shard_name_the_simulations_of_the_whole(shards, monkeypatch):
-    envs = mjgym.VectorEnv(Held(), 5, threads=2)
-    envs.reset(seed=0)
-    still = np.zeros((5, 1))
-    envs.step(still)
-    second = envs._simulations._shards.members[1]
-
-    def fail(ids, n, *, forces):
-        raise mujoco.batch.SimulationError(np.array([1]), "told by the shard")
-
-    monkeypatch.setattr(second.batch, "advance", fail)
-    monkeypatch.setattr(second.batch, "error", lambda i: f"no room, said {i}")
-    with pytest.raises(mujoco.batch.SimulationError, match="no room, said 1") as caught:
-        envs.step(still)
-    assert caught.value.ids.tolist() == [second.rows.start + 1]
-    envs.close()
-
-
+@pytest.mark.usefixtures("hooks_in_numpy")
 @pytest.mark.parametrize("slot", [0, 4])
-def test_what_goes_wrong_in_either_shard_is_raised(shards, slot):
+def test_what_goes_wrong_in_a_hook_is_raised(slot):
     """With NumPy's way of treating errors where the step is made; a reset then begins anew."""
 
     @dataclass(frozen=True)
@@ -488,6 +424,7 @@ def parts(monkeypatch):
     return calls
 
 
+@pytest.mark.usefixtures("hooks_in_numpy")
 @pytest.mark.parametrize(
     ("task", "options", "expected"),
     [
@@ -521,6 +458,7 @@ def test_a_control_step_is_made_in_as_few_parts_as_there_must_be(task, options, 
     assert parts == expected * 3
 
 
+@pytest.mark.usefixtures("hooks_in_numpy")
 def test_no_id_of_the_suite_is_stepped_in_parts(parts):
     for id in ("dmc/walker-run-v0", "dmc/cartpole-swingup-v0", "dmc/quadruped-fetch-v0"):
         for env in (gymnasium.make(id), gymnasium.make_vec(id, num_envs=2)):

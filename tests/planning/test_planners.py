@@ -10,7 +10,6 @@ from helpers.lanes import mostly_slow
 from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
 from helpers.rollouts import equal
 from mjgym import parallel_env, planning
-from mjgym.planning import splines
 from mjgym.planning.bounded import bounded_minimum
 from mjgym.planning.learned import learned
 from mjgym.policies import network
@@ -154,25 +153,6 @@ def test_a_plan_goes_on(spline, spacing):
     for _ in range(10):
         problem, plan = problem.after(plan, 3)
     assert np.ptp(plan.actions) < 1e-12
-
-
-def test_free_actions_go_on():
-    env = made("dmc/cartpole-swingup-v0").unwrapped
-    planner = planning.Planner(env, "ilqg", horizon=0.1)
-    planner(None)
-    before = planner.plan().actions
-    after = planner.problem.after(planner.plan(), 2)[1].actions
-    assert np.array_equal(after[:-2], before[2:])
-    assert np.array_equal(after[-2:], before[[-1, -1]])
-
-
-@pytest.mark.parametrize("kind", splines.KINDS)
-def test_a_spline_meets_its_knots(kind):
-    weights = splines.basis(np.array([0.0, 5.0, 10.0, 12.0]), 3, 10.0, kind)
-    assert np.allclose(weights, np.eye(3)[[0, 1, 2, 2]])
-    between = splines.basis(np.linspace(0, 10, 21), 3, 10.0, kind)
-    assert np.allclose(between.sum(axis=1), 1)
-    assert np.array_equal(splines.basis(np.zeros(2), 1, 10.0, kind), np.ones((2, 1)))
 
 
 # The end of the horizon.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
-from mjgym.envs.overlays import GROUPED, PLAIN, WORDS, Overlay
+from mjgym.envs.overlays import GROUPED, PLAIN, SHOW_WORDS, Overlay
 
 VIS = mujoco.mjtVisFlag
 ESCAPE = "dmc/quadruped-escape-v0"
@@ -16,7 +16,7 @@ SIZE = {"width": 96, "height": 72, "render_quality": "fast"}
 
 
 def test_nothing_is_the_engines_own_look_without_rays():
-    option, plain = Overlay.of().option(), mujoco.MjvOption()
+    option, plain = Overlay.from_words().option(), mujoco.MjvOption()
     plain.flags[VIS.mjVIS_RANGEFINDER] = 0
     assert np.array_equal(option.flags, plain.flags)
     for kind in GROUPED:
@@ -24,16 +24,18 @@ def test_nothing_is_the_engines_own_look_without_rays():
     assert (option.frame, option.label) == (plain.frame, plain.label)
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", SHOW_WORDS)
 def test_every_word_changes_something_and_survives_pickle(word):
-    overlay = Overlay.of((word,))
+    overlay = Overlay.from_words((word,))
     assert overlay != PLAIN
     assert pickle.loads(pickle.dumps(overlay)) == overlay
-    assert Overlay.of(word) == overlay  # one word alone
+    assert Overlay.from_words(word) == overlay  # one word alone
 
 
 def test_words_and_groups():
-    option = Overlay.of(("joints", "forces", "geom_frames"), {"geom": (0, 3), "site": 4}).option()
+    option = Overlay.from_words(
+        ("joints", "forces", "geom_frames"), {"geom": (0, 3), "site": 4}
+    ).option()
     assert option.flags[VIS.mjVIS_JOINT]
     assert option.flags[VIS.mjVIS_CONTACTFORCE]
     assert option.jointgroup.tolist() == [1] * 6  # of all groups
@@ -49,12 +51,12 @@ def test_an_option_is_taken_as_it_is():
     given.geomgroup[:] = 1
     given.label = mujoco.mjtLabel.mjLABEL_ISLAND
     given.bvh_depth = 3
-    option = Overlay.of(given).option()
+    option = Overlay.from_words(given).option()
     for name in ("flags", *(f"{kind}group" for kind in GROUPED)):
         assert np.array_equal(getattr(option, name), getattr(given, name))
     assert (option.label, option.bvh_depth) == (given.label, given.bvh_depth)
     with pytest.raises(TypeError, match="groups of its own"):
-        Overlay.of(given, {"geom": 0})
+        Overlay.from_words(given, {"geom": 0})
 
 
 @pytest.mark.parametrize(

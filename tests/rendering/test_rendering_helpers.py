@@ -99,7 +99,7 @@ def test_they_draw_what_one_process_draws(batch):
 
 def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
     alone = Renderer(batch[0].model, batch[1].model, "fast")
-    overlay = Overlay.of(("inertia", "rangefinders", "frames"), {"site": range(6)})
+    overlay = Overlay.from_words(("inertia", "rangefinders", "frames"), {"site": range(6)})
     viewpoint = Viewpoint(elevation=-40, distance=2.0, bodies=("torso",))
     asked = shots(batch[1], overlay=overlay, camera=viewpoint)
     for _ in range(2):

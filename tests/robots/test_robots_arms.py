@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from helpers.places import DATA
-from mjgym.robots import Arm, arms, attach, bases
+from mjgym.robots import arms, attach, bases
 
 FOLDER = DATA / "robosuite"
 FACTS = json.loads((FOLDER / "arms.json").read_text())
@@ -45,11 +45,6 @@ def scene_of(name: str) -> mujoco.MjSpec:
 def robot(request):
     model = scene_of(request.param).compile()
     return request.param, arms.find(request.param), model, mujoco.MjData(model)
-
-
-def joint_addresses(model: mujoco.MjModel, arm: Arm) -> tuple[list[int], list[int]]:
-    joints = [model.joint(PREFIX + joint) for joint in arm.joints]
-    return [j.qposadr[0] for j in joints], [j.dofadr[0] for j in joints]
 
 
 class TestDynamics:
@@ -103,13 +98,6 @@ class TestNumbers:
                 assert found.range == pytest.approx(facts["range"], abs=1e-9)
             for key in ("damping", "armature", "frictionloss"):
                 assert getattr(found, key)[0] == pytest.approx(facts[key], abs=1e-9)
-
-    def test_armature_follows_the_published_rule(self, robot):
-        name, arm, model, _ = robot
-        expected = [5 / (i + 1) for i in range(len(arm.joints))]
-        if name == "Baxter":
-            expected = [0.01] * 14
-        assert model.dof_armature == pytest.approx(expected, abs=1e-9)
 
     def test_torques_and_their_limits(self, robot):
         name, _, model, data = robot
@@ -193,16 +181,6 @@ class TestParts:
         state.qpos = arm.start
         mujoco.mj_forward(blocked, state)
         assert state.ncon > 0
-
-    def test_two_robots_share_a_scene(self):
-        scene = mujoco.MjSpec()
-        for i, name in enumerate(("Panda", "Panda", "Baxter")):
-            attach(scene, arms.find(name), f"robot{i}_", scene.worldbody.add_site(pos=[0, i, 0]))
-        assert scene.compile().nu == 7 + 7 + 14
-
-    def test_an_unknown_arm_names_the_nearest(self):
-        with pytest.raises(ValueError, match="Sawyer"):
-            arms.find("Sawer")
 
 
 @pytest.mark.parametrize(

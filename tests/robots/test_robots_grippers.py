@@ -11,7 +11,6 @@ from helpers.lanes import mostly_slow
 from helpers.places import DATA
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.robots import grasped, hands, watch_grasp
-from mjgym.sim.batched import Batched
 
 FACTS = json.loads((DATA / "robosuite" / "grippers.json").read_text())
 MODELLED = {name: facts for name, facts in FACTS.items() if "bodies" in facts}
@@ -210,17 +209,6 @@ class TestLaw:
     def test_action_has_the_published_length(self, name):
         assert hands.find(published(name)).law.dimensions == FACTS[name]["dof"]
 
-    @pytest.mark.parametrize(
-        ("name", "steps"), [("PandaGripper", 10), ("JacoThreeFingerGripper", 200)]
-    )
-    def test_a_stroke_takes(self, name, steps):
-        law = hands.find(name).law
-        command = -np.array(law.directions)  # open
-        for k in range(1, steps + 1):
-            command = law.next(command, np.ones(1))
-            closed = np.allclose(command, law.directions, rtol=0, atol=1e-9)
-            assert closed == (k == steps)
-
     def test_the_sign_alone_counts_and_zero_holds(self):
         law = GripperLaw(directions=(1, -1))
         start = law.start(np.zeros((2, 3, 4)))
@@ -241,25 +229,6 @@ class TestLaw:
             law.next(np.zeros(2), np.zeros(2))
         with pytest.raises(ValueError, match=r"inputs: expected one for each of the 2 actuators"):
             GripperLaw(directions=(1, 1), inputs=(0,))
-
-    def test_any_array_library(self):
-        """`array_api_strict` has nothing but what the array standard demands."""
-        import array_api_strict as xp
-
-        for name in hands.names():
-            law = getattr(hands.find(name), "law", None)
-            if law is None or not law.directions:
-                continue
-            actions = np.random.default_rng(0).uniform(-1, 1, (3, 5, law.dimensions))
-            command = law.start(actions[0])
-            strict = law.start(xp.asarray(actions[0]))
-            centre, reach = np.ones(len(law.directions)), 2 * np.ones(len(law.directions))
-            for action in actions:
-                command = law.next(command, action)
-                strict = law.next(strict, xp.asarray(action))
-            ours = law.control(command, centre, reach)
-            theirs = law.control(strict, xp.asarray(centre), xp.asarray(reach))
-            np.testing.assert_array_equal(np.asarray(theirs), ours)
 
 
 class TestWidths:
@@ -357,9 +326,6 @@ class TestStability:
         assert not np.count_nonzero([w.number for w in bench.data.warning])
 
 
-QUICK = [name for name in GRASPING if "Three" not in name]  # many fingers are many contacts
-
-
 class TestGrasps:
     @pytest.mark.parametrize(
         "name", mostly_slow(GRASPING, [n for n in GRASPING if "Three" not in n])
@@ -387,23 +353,6 @@ class TestGrasps:
         bench.step(0)
         assert bench.data.ncon
         assert not self._holds(bench)
-
-    def test_a_batch_reads_the_same(self):
-        held = self._around_a_cube("XArm7Gripper")
-        held.step(1, 20)
-        batch = Batched(held.model, 2, threads=1)
-        far = held.model.qpos0  # its cube hangs in the air
-        batch.write({"qpos": np.stack([held.data.qpos, far])})
-        batch.forward()
-        got = grasped(batch.view, held.hand, PREFIX, "cube")
-        np.testing.assert_array_equal(got, [True, False])
-        control = np.stack([held.data.ctrl, held.model.actuator_ctrlrange[:, 0]])
-        batch.step(control, 50)
-        got = grasped(batch.view, held.hand, PREFIX, "cube")
-        np.testing.assert_array_equal(got, [True, False])
-        batch.step(control[::-1].copy(), 250)
-        got = grasped(batch.view, held.hand, PREFIX, "cube")
-        np.testing.assert_array_equal(got, [False, False])
 
     def test_geoms_stand_for_an_object(self):
         spec = scene("PandaGripper", cube=True)

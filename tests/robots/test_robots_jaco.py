@@ -9,19 +9,17 @@ import pytest
 
 from helpers.jaco_facts import (
     ARM,
-    FINGERS,
     HAND,
     JOINTS,
     TOOL,
     alone,
     facts,
-    jaco,
     over_floor,
     transitions,
 )
 from helpers.model_facts import compare
 from helpers.places import SCRIPTS
-from mjgym import mjcf, robots
+from mjgym import robots
 
 SCRIPT = SCRIPTS / "make_jaco_hulls.py"
 RECORD = facts("jaco_arm_and_hand")
@@ -104,20 +102,6 @@ def test_hulls_reach_as_far_as_the_measured_ones(model, name):
         assert np.abs(errors).max() < 2e-3
 
 
-@pytest.mark.parametrize("name", HULLS["hulls"])
-def test_hulls_fill_their_bodies_boxes_and_volumes(model, name):
-    hull = HULLS["hulls"][name]
-    points = corners(model, hull["geoms"][0])
-    box = hull["box_in_body_frame"]
-    np.testing.assert_allclose(points.min(axis=0), box["lower"], atol=1.2e-3)
-    np.testing.assert_allclose(points.max(axis=0), box["upper"], atol=1.2e-3)
-    spec = mujoco.MjSpec()
-    spec.add_mesh(name="hull", uservert=points.ravel().tolist())
-    body = spec.worldbody.add_body()
-    body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="hull", density=1)
-    np.testing.assert_allclose(spec.compile().body_mass[1], hull["volume"], rtol=0.13)
-
-
 def test_meshes_are_convex(model):
     """All of their vertices are corners: what is seen is what collides."""
     for mesh in range(model.nmesh):
@@ -138,22 +122,6 @@ def test_the_script_makes_the_meshes(model):
         np.testing.assert_allclose(reach_errors(made, hull), errors, atol=2e-4, err_msg=full)
 
 
-def test_parts_stand_alone():
-    arm = mjcf.load("robots/jaco/arm.xml").compile()
-    hand = mjcf.load("robots/jaco/hand.xml").compile()
-    assert (arm.nu, hand.nu) == (6, 3)
-    mass = arm.body_subtreemass[0] + hand.body_subtreemass[0] + 2e-5  # of two frames in the record
-    np.testing.assert_allclose(mass, RECORD["robot"]["mass"], rtol=1e-12)
-
-
-def test_found_by_name_and_by_class():
-    arm, hand = robots.arms.find("jaco_6_joints"), robots.hands.find("jaco_3_fingers")
-    assert arm == robots.arms.find("mjgym.robots.jaco:JacoArm")
-    assert hand == robots.hands.find("mjgym.robots.jaco:JacoHand")
-    with pytest.raises(ValueError, match="jaco_6_joints"):
-        robots.arms.find("jaco_6_joint")
-
-
 def test_names_are_the_models(model):
     arm, hand = robots.arms.find("jaco_6_joints"), robots.hands.find("jaco_3_fingers")
     names = [model.joint(i).name for i in range(model.njnt)]
@@ -168,13 +136,6 @@ def test_names_are_the_models(model):
     assert RECORD["robot"]["tool_centre_point"] == hand.tool_centre
     for finger in hand.fingers:
         assert all(model.geom(HAND + geom).condim[0] == 4 for geom in finger)
-
-
-def test_tool_centre_of_the_first_pose(model):
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    recorded = RECORD["robot"]["tcp_at_zero"]
-    np.testing.assert_allclose(data.site(TOOL).xpos, recorded, atol=1e-11)
 
 
 def test_recorded_steps_come_out(scene):
@@ -195,50 +156,6 @@ def test_recorded_steps_come_out(scene):
         np.testing.assert_allclose(torque, record[f"obs_{ARM}joints_torque"][row], atol=1e-10)
         place = record[f"obs_{HAND}pinch_site_pos"][row]
         np.testing.assert_allclose(data.site(TOOL).xpos, place, atol=1e-11)
-
-
-def test_recorded_starts_touch_nothing(scene):
-    model, data = scene
-    starts = np.concatenate([transitions()["reset_qpos"], transitions()["start_qpos"]])
-    for qpos in starts:
-        data.qpos[:] = qpos
-        mujoco.mj_forward(model, data)
-        assert data.ncon == 0
-
-
-def test_the_hand_picks_up_a_brick():
-    """Down over a brick, fingers closed, and up again with the shoulder."""
-    spec = over_floor()
-    brick = mjcf.add(spec.worldbody, "body", name="brick", pos=(0, 0, 0.0126))
-    mjcf.add(brick, "freejoint")
-    mjcf.add(
-        brick, "geom", name="brick", type="box", size=(0.0159, 0.0318, 0.0126), mass=0.0123,
-        friction=(0.35, 0.005, 0.0001), solref=(0.01, 1), contype=3, conaffinity=2,
-    )  # fmt: skip
-    model = spec.compile()
-    data = mujoco.MjData(model)
-    above = (1.39888922, 2.25220296, 5.11253837, 3.05976999, 0.32512856, 1.31706656)
-    for name, angle in zip((*JOINTS, *FINGERS), (*above, 0.15, 0.15, 0.15), strict=True):
-        data.joint(name).qpos[0] = angle
-    mujoco.mj_forward(model, data)
-    np.testing.assert_allclose(data.site(TOOL).xpos, [0, 0, 0.015], atol=1e-6)
-    data.ctrl[6:] = 1.0
-    mujoco.mj_step(model, data, 750)
-    assert data.body("brick").xpos[2] < 0.013
-    data.ctrl[1] = 0.2
-    mujoco.mj_step(model, data, 500)
-    assert data.body("brick").xpos[2] > 0.07
-    touching = {model.geom(g).name for pair in data.contact.geom for g in pair} - {"brick"}
-    assert len(touching & {f"{HAND}finger_tip_{i}" for i in (1, 2, 3)}) >= 2
-    assert "ground" not in touching
-
-
-def test_two_of_them_in_one_scene():
-    arena = over_floor()
-    mjcf.attach(arena, jaco(), name="second")
-    model = arena.compile()
-    assert model.nu == 18
-    assert model.site("second/jaco_hand/pinchsite").bodyid[0] > 0
 
 
 def test_an_arm_without_the_wrist_it_names():

@@ -1,8 +1,6 @@
-"""Control steps with a compiled law in between, beside the same steps with its hooks in NumPy."""
+"""Compiled control steps, beside the same steps with their hooks in NumPy."""
 
 import ast
-import copy
-import dataclasses
 import os
 import pickle
 import subprocess
@@ -18,10 +16,9 @@ from gymnasium.vector import AutoresetMode
 
 from helpers.rollouts import equal
 
-pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
+pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
 
-from numba import cfunc
-
+from helpers.numpy_hooks import in_numpy
 from helpers.registered import registered_task
 from helpers.toys import ROOM
 from mjgym.envs.env import Env
@@ -31,10 +28,10 @@ from mjgym.task import Task
 from mjgym.task.models import compile_model
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.variation import Normal, Uniform, redrawn
-from mjgym_fast import available, stepping
-from mjgym_fast.agreement import agrees
+from mjgym_fast import available
+from mjgym_fast.agreement import Agreement
 
-pytestmark = pytest.mark.numba
+pytestmark = pytest.mark.compiled
 
 EXACT = {"observation": "dict", "dtype": "float64"}
 STEPS = 6
@@ -64,16 +61,8 @@ def task_of(name, **fields):
     return registered_task(f"robosuite/{name}-v0", **fields)
 
 
-def in_numpy(task):
-    """The same task without a compiled law, so that its hooks are called."""
-    refuse = {"compiled_law": lambda self: "not here"}
-    own = dataclass(frozen=True)(type("InNumPy", (type(task),), refuse))
-    fields = {f.name: getattr(task, f.name) for f in dataclasses.fields(task) if f.init}
-    return own(**fields)
-
-
 def pair(make, task, **options):
-    """Environments of a task: with the compiled law, and with that in NumPy."""
+    """Environments of a task: compiled, and in NumPy."""
     one, other = make(task, **options), make(in_numpy(task), **options)
     assert (one.uncompiled, other.uncompiled) == ("", "not here")
     return one, other
@@ -286,19 +275,10 @@ class TestALawOfTheUsersOwn:
         ("control", "reason"),
         [
             (
-                lambda self, v, action: action,
-                "reads its action, which `before_step` could",
-            ),
-            (
                 lambda self, v, action: v.qpos if v.qpos[..., 0] > 0 else -v.qpos,
                 "depends on an array's numbers other than by `where`",
             ),
             (lambda self, v, action: v.qpos * float(v.qvel[..., 0]), "other than by `where`"),
-            (
-                lambda self, v, action: v.qpos * v.dof_damping,
-                "reads dof_damping, which",
-            ),
-            (lambda self, v, action: v.joint("hinge").damping, "reads damping of joint 'hinge'"),
             (lambda self, v, action: v.qacc + 0.0, "reads qacc, which is no position"),
             (lambda self, v, action: v.xp.frexp(v.qpos)[0], "calls frexp"),
             (lambda self, v, action: v.qpos.__iadd__(1.0), "calls add with out"),
@@ -313,27 +293,83 @@ class TestALawOfTheUsersOwn:
         env.reset(seed=0)
         env.step(env.action_space.sample())
 
-    def test_in_single_precision_runs_in_numpy(self):
-        own = {"memory": lambda self, v: {"goal": v.xp.astype(v.qpos[..., 0], v.xp.float32)}}
-        own["substep"] = lambda self, v: {}
-        own["control"] = lambda self, v, action: v.memory["goal"][..., None] + v.qpos
-        own["observation"] = lambda self, v: {"qpos": v.qpos}
-        env = Env(dataclass(frozen=True)(type("Own", (Turned,), own))())
-        assert "computes in single precision with the memory 'goal'" in env.uncompiled
+    def test_in_single_precision_gives_the_same_bits(self):
+        own = {
+            "memory": lambda self, v: {"goal": v.xp.astype(v.qpos[..., 0], v.xp.float32)},
+            "before_step": lambda self, v, action: {"goal": 0.1 * action[..., 0] + 0.3},
+            "substep": lambda self, v: {},
+            "control": lambda self, v, action: v.memory["goal"][..., None] * 0.7 + v.qpos,
+            "observation": lambda self, v: {"qpos": v.qpos, "goal": v.memory["goal"] * 0.1},
+        }
+        task = dataclass(frozen=True)(type("Own", (Turned,), own))()
+        assert_same(*pair(Env, task, **EXACT))
+        assert_same(*pair(VectorEnv, task, num_envs=3))
+
+    def test_reads_its_action_and_numbers_of_the_model(self):
+        own = {
+            "control": lambda self, v, action: (
+                0.3 * action * v.dof_damping + v.joint("hinge").damping
+            )
+        }
+        assert_same(*pair(Env, dataclass(frozen=True)(type("Own", (Turned,), own))(), **EXACT))
+
+    @pytest.mark.parametrize(("often", "geoms"), [(False, 0), (False, 100), (True, 0)])
+    def test_that_writes_the_state(self, often, geoms):
+        """A hook between physics steps would see what followed from the state before."""
+
+        def model(self):
+            spec = mujoco.MjSpec.from_string(ROOM)
+            for i in range(geoms):
+                spec.worldbody.add_geom(size=[0.01, 0, 0], pos=[i, 5, 0])
+            return spec
+
+        own = {
+            "model": model,
+            "control_every_substep": often,
+            "before_step": lambda self, v, action: {
+                "qpos": v.xp.where(v.qpos > 0.1, -v.qpos, v.qpos),
+                "goal": action[..., 0],
+            },
+            "control": lambda self, v, action: 0.3 * v.memory["goal"][..., None],
+        }
+        task = dataclass(frozen=True)(type("Own", (Turned,), own))()
+        assert_same(*pair(Env, task, **EXACT))
+        assert_same(*pair(VectorEnv, task, num_envs=3, max_episode_steps=4))
+        envs = VectorEnv(task, 3)
+        assert set(envs.in_numpy) == ({"before_step"} if often else set())
+
+    @pytest.mark.parametrize("name", ["goal", "qpos"])
+    def test_control_in_numpy_sees_what_was_written_before(self, name):
+        own = {
+            "control_every_substep": False,
+            "before_step": lambda self, v, action: {
+                name: 0.9 * (v.qpos if name == "qpos" else v.qpos[..., 0])
+            },
+            "control": lambda self, v, action: (
+                v.xp.frexp(v.memory["goal"])[0][..., None] * 0.1 + 0.1 * v.qpos
+            ),
+        }
+        task = dataclass(frozen=True)(type("Own", (Turned,), own))()
+        assert_same(*pair(Env, task, **EXACT))
+        assert set(Env(task).in_numpy) == {"before_step", "control"}
 
     def test_that_gives_other_numbers_is_found(self):
         task, other = task_of("Lift"), task_of("Lift", controller={"type": "OSC_POSE", "kp": 151.0})
-        law = task.compiled_law()
-        assert law.exact
-        assert agrees(law, task, Single(compile_model(task)), 0.0)
-        assert not agrees(law, other, Single(compile_model(task)), 1e-6)
+        step = task.compiled_step("float32", None, task.varies)
+
+        def differing(task):
+            return Agreement(step, task, None, Single(compile_model(task)), 0.0).differing
+
+        assert step.recording.exact
+        assert not differing(task)
+        assert differing(other) == {"control"}
 
     def test_that_reads_a_random_number_runs_in_numpy(self):
         rng = np.random.default_rng(0)
         own = {"control": lambda self, v, action: v.qpos * rng.uniform()}
         available.warned.cache_clear()
         env = Env(dataclass(frozen=True)(type("Own", (Turned,), own))())
-        with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
+        with pytest.warns(RuntimeWarning, match="give other numbers on this machine"):
             env.reset(seed=0)
 
 
@@ -343,49 +379,38 @@ def _long(x):
     return x
 
 
-@cfunc("int64(int64, int64, int64, int64)")
-def raises(phase, fields, memory, work):
-    return 1 // (memory - memory)  # numba's own way with a division by zero: an exception
-
-
 @dataclass(frozen=True)
-class LiftThatRaises(Lift):
-    def compiled_law(self):
-        law = copy.copy(super().compiled_law())
-        law.address = raises.address
-        return law
+class Singular(Turned):
+    """Solves a system that has no solution from the second physics step on."""
+
+    def control(self, v, action):
+        xp = v.xp
+        rows = xp.asarray([[2.0, 1.0], [1.0, 1.0]]) - (v.memory["count"] > 0)[..., None, None]
+        return xp.linalg.solve(rows, rows[..., :1])[..., 0, :1]
 
 
 class TestFailures:
     """A law that cannot be computed is a divergence, and one that cannot be compiled is said."""
 
     @pytest.mark.parametrize("count", [None, 3])
-    def test_a_law_that_raises_ends_the_episode(self, count, unraisable):
-        env = Env(LiftThatRaises()) if count is None else VectorEnv(LiftThatRaises(), count)
+    def test_a_hook_that_cannot_be_computed_ends_the_episode(self, count):
+        envs = (
+            pair(Env, Singular()) if count is None else pair(VectorEnv, Singular(), num_envs=count)
+        )
+        env = envs[0]
         assert env.uncompiled == ""
         env.reset(seed=0)
         *_, truncated, info = env.step(np.zeros(env.action_space.shape))
         assert np.all(truncated)
         assert np.all(info["diverged"])
-        # Each once, and not in all of 25 physics steps.
-        assert [x.exc_type for x in unraisable] == [ZeroDivisionError] * (count or 1)
 
-    def test_nothing_is_compiled_within_a_step(self):
-        """Where a full disk would be an error in the middle of an episode."""
-        before = list(stepping._step.signatures)
-        for make, options in ((Env, {}), (VectorEnv, {"num_envs": 3})):
-            env = make(task_of("TwoArmLift"), vary={"body_mass": Uniform(0.8, 1.2)}, **options)
-            env.reset(seed=0)
-            env.step(env.action_space.sample())
-        assert stepping._step.signatures == before
-
-    def test_a_law_that_gives_other_numbers_is_said(self, monkeypatch):
-        monkeypatch.setattr("mjgym_fast.agreement.agrees", lambda *_: False)
+    def test_hooks_that_give_other_numbers_are_said(self, monkeypatch):
+        monkeypatch.setattr("mjgym_fast.agreement._equal", lambda *_: False)
         available.warned.cache_clear()
         env = Env(Lift(table_friction=(0.9, 0.005, 0.0001)))
-        with pytest.warns(RuntimeWarning, match="gives other numbers on this machine"):
+        with pytest.warns(RuntimeWarning, match="give other numbers on this machine"):
             env.reset(seed=0)
-        assert env.uncompiled == "the compiled law gives other numbers on this machine than NumPy"
+        assert env.uncompiled == "compiled hooks give other numbers on this machine than NumPy"
         env.step(env.action_space.sample())
 
 
@@ -398,13 +423,13 @@ with warnings.catch_warnings(record=True) as said:
         env = gymnasium.make("robosuite/Lift-v0")
     env.reset(seed=0)
     env.step(env.action_space.sample())
-print(len([x for x in said if "control laws run on arrays" in str(x.message)]))
-print(mjgym.fingerprint(env)["law"])
+print(len([x for x in said if "hooks run on arrays" in str(x.message)]))
+print(mjgym.fingerprint(env)["hooks"])
 """
 
 
 def reported(before="", **environment):
-    """How often a program warns, and the law that it runs, after some preparation."""
+    """How often a program warns, and how its hooks run, after some preparation."""
     done = subprocess.run(
         [sys.executable, "-c", before + REPORT],
         capture_output=True,
@@ -413,40 +438,22 @@ def reported(before="", **environment):
         env={**os.environ, **environment},
     )
     assert done.returncode == 0, done.stderr
-    count, law = done.stdout.splitlines()
-    return int(count), ast.literal_eval(law)
+    count, hooks = done.stdout.splitlines()
+    return int(count), ast.literal_eval(hooks)
 
 
 class TestPrograms:
-    """Each in a process of its own, as a cache is read once."""
+    """Each in a process of its own, as what is found is kept."""
 
-    def test_a_cache_that_has_been_cut(self, tmp_path):
-        program = "import mjgym_fast.stepping"
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-        subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-        files = [path for path in tmp_path.rglob("*") if path.is_file()]
-        assert files
-        for path in files:
-            path.write_bytes(path.read_bytes()[:40])
-        count, law = reported(NUMBA_CACHE_DIR=str(tmp_path))
-        assert (count, law["runs"]) == (1, "arrays")
-        assert "numba cannot compile it or keep it in its cache: " in law["reason"]
+    def test_hooks_switched_off_are_no_warning(self):
+        count, hooks = reported(MJGYM_DISABLE_COMPILED="1")
+        assert count == 0
+        assert hooks["reason"] == "MJGYM_DISABLE_COMPILED=1 switches compiled hooks off"
 
-    def test_a_disk_that_is_full(self, tmp_path):
+    def test_a_full_disk_is_no_matter(self):
         full = (
             "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-            "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))"
+            "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
         )
-        count, law = reported(full, NUMBA_CACHE_DIR=str(tmp_path), PYTHONDONTWRITEBYTECODE="1")
-        assert (count, law["runs"]) == (1, "arrays")
-        assert "OSError" in law["reason"]
-
-    def test_a_blas_of_another_kind(self):
-        other = "from mjgym_fast import foreign; foreign.blas = lambda: None"
-        reason = "NumPy does not multiply by the OpenBLAS of its own wheels"
-        assert reported(other) == (1, {"runs": "arrays", "reason": reason})
-
-    def test_numba_switched_off_is_no_warning(self):
-        count, law = reported(NUMBA_DISABLE_JIT="1")
-        assert count == 0
-        assert law == {"runs": "arrays", "reason": "NUMBA_DISABLE_JIT=1 switches numba off"}
+        count, hooks = reported(full, PYTHONDONTWRITEBYTECODE="1")
+        assert (count, hooks["run"]) == (0, "compiled")

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,22 +25,6 @@ SWING = "dmc/cartpole-swingup-v0"
 def test_ids_are_registered() -> None:
     assert set(plan.GOALS) <= set(IDS)
     assert set(plan.METHOD_IDS) <= set(plan.GOALS)
-
-
-def test_all_runs() -> None:
-    count = {part: len(plan.jobs([part])) for part in plan.PARTS}
-    assert count == {
-        "recipe": 21,
-        "methods": 36,
-        "peer": 21,
-        "ray": 6,
-        "walk": 18,
-        "candidates": 144,
-    }
-    minutes = {job.id: job.minutes for job in plan.jobs(["recipe"])}
-    assert minutes == {id: goal[1] for id, goal in plan.GOALS.items()}
-    folders = [job.folder(Path("out")) for job in plan.jobs(plan.PARTS)]
-    assert len(set(folders)) == len(folders)
 
 
 def test_runs_that_are_named() -> None:
@@ -69,14 +52,6 @@ def test_methods_are_settings_of_td3() -> None:
             assert (read.critic == "quantile") == (job.name == "published")
 
 
-def test_walkers_have_as_much_processor_time(tmp_path: Path) -> None:
-    assert {job.id for job in plan.jobs(["walk"])} == set(plan.WALK_IDS)
-    (job, *_) = plan.jobs(["walk"], ids=plan.WALK_IDS[:1], seeds=[0])
-    train = job.commands(tmp_path)[0]
-    assert train[train.index("--cpu-minutes") + 1] == str(plan.WALK_CPU_MINUTES)
-    assert not {"--minutes", "--steps"} & set(train)
-
-
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     job = plan.Job("recipe", "recipe", WALK, 1, 10.0)
     train, evaluate = job.commands(tmp_path)
@@ -89,29 +64,6 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert not job.done(tmp_path)
     (job.folder(tmp_path) / "evaluation.json").write_text('{"mean": 12.5}')
     plan.run(job, tmp_path)  # is done: nothing is run
-
-
-def test_methods_and_ray_have_as_many_steps(tmp_path: Path) -> None:
-    assert {job.steps for job in plan.jobs(["methods"])} == {plan.METHOD_STEPS}
-    alone, with_ray = (job.commands(tmp_path)[0] for job in plan.jobs(["ray"], seeds=[0]))
-    assert with_ray[-3:] == ["--ray", "--samplers", "2"]
-    for words in (alone, with_ray):
-        assert words[words.index("--steps") + 1] == str(plan.RAY_STEPS)
-        assert "--minutes" not in words
-    assert "name=one process" in alone
-    assert str(tmp_path / "ray" / "one-process_walker-walk_0") in alone
-
-
-def test_candidates_have_as_much_processor_time() -> None:
-    jobs = plan.jobs(["candidates"], seeds=[3])
-    assert {job.cpu_minutes for job in jobs} == {plan.CANDIDATE_CPU_MINUTES}
-    assert {job.id for job in jobs} == set(plan.CANDIDATE_IDS)
-    assert {job.name for job in jobs} == set(plan.CANDIDATES)
-
-
-def test_experiments_of_agents_belong_to_their_ensembles() -> None:
-    found = [plan.whole(name) for name in ("one process", "ensemble history=1", plan.PEER)]
-    assert found == ["one process", "ensemble", plan.PEER]
 
 
 @pytest.mark.parametrize(
@@ -214,26 +166,6 @@ def test_variants_stand_beside_the_recipe() -> None:
     assert table[SWING, "mean"][1:] == ["700", "700", "1", "1", "1.0", "", ""]
 
 
-def test_walkers_beside_each_other() -> None:
-    short, planar = 90.0, plan.WALK_IDS[0]
-    found = [
-        replace(curve("default", planar, 0, [1, 300], 310.0), cpu_seconds=short),
-        replace(curve("small", planar, 0, [1, 200], 220.0), cpu_seconds=2 * short),
-    ]
-    table = rows(tables.walk(found))
-    assert table[0] == [planar, "default", "310", "310", "1", "2", "0.0", "1.5"]
-    assert table[1] == [planar, "published", "not measured", "", "", "", "", ""]
-    assert table[2][-1] == "3.0"
-    assert len(table) == len(plan.WALK) * len(plan.WALK_IDS)
-
-
-def test_ray_beside_one_process() -> None:
-    runs = [curve("one process", WALK, 0, [1], 800.0), curve("ray", WALK, 0, [1], 720.0)]
-    alone, with_ray = rows(tables.ray(runs))
-    assert (alone[-1], with_ray[-1]) == ("", "0.90")
-    assert with_ray[:3] == ["ray", "720", "720"]
-
-
 class TestCollecting:
     @pytest.mark.slow
     def test_finished_runs_become_small_files(self, tmp_path: Path) -> None:
@@ -282,20 +214,6 @@ class TestCollecting:
             assert (shown == 255).all(-1).mean() > 0.5  # on white, in light and dark pages
             coloured = np.ptp(shown.astype(int), axis=-1) > 60
             assert coloured.sum() > 200  # a curve
-
-    def test_experiments_have_one_entry_whatever_their_seeds(self) -> None:
-        figure = pytest.importorskip("matplotlib.figure").Figure()
-        axes = list(figure.subplots(1, 2))
-        found = [curve("mean", WALK, seed, [100, 200], 200.0) for seed in (0, 1, 2)]
-        found += [curve("mean", SWING, seed, [100, 200], 200.0) for seed in (0, 1)]
-        for axis, id in zip(axes, (WALK, SWING), strict=True):
-            comparison.panel(axis, found, id, "steps")
-        assert list(results.legend(axes)) == ["mean, 2 or 3 seeds"]
-
-    def test_scores_are_marked_where_runs_end(self) -> None:
-        axis = pytest.importorskip("matplotlib.figure").Figure().subplots()
-        results.mark_scores(axis, [curve("recipe", WALK, seed, [100], 900.0) for seed in (0, 1)])
-        assert axis.lines[0].get_ydata().tolist() == [900.0, 900.0]
 
     @pytest.mark.torch
     def test_compare_reads_them(self, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The leaderboard: scores from weights, on seeds drawn then; what is refused; every row again."""
 
 import dataclasses
+import hashlib
 import sys
 from pathlib import Path
 
@@ -10,13 +11,17 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from training import scores
 
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import ID, SMALL_REPLAY, mjgym_
+from mjgym.policies.network import load
 from mjgym.policies.run_errors import RunError
-from mjgym_train import baselines, leaderboard
+from mjgym_train import baselines, leaderboard, score_table
 from mjgym_train.leaderboard import SEEDS
 from mjgym_train.run import Run
 
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
+
+ROWS = leaderboard.read()  # of the package
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +84,40 @@ def test_the_page_has_planners_and_random_and_zero_actions(submitted):
         for line in scores.leaderboard_table([row], planned).splitlines()[2:]
     ]
     found = {method: float(score) for _, method, score, *_ in lines}
-    assert set(found) == {"mine", "mppi, 1 s", "random", "zero"}
+    assert set(found) == {"mine", "mppi, 1 s"}
     assert found["mppi, 1 s"] == 500
-    assert found["zero"] == round(baselines.of(ID)["zero"].mean)
+    untrained = [f"{baselines.recorded(ID)[name].mean:.0f}" for name in ("random", "zero")]
+    assert [line[3:5] for line in lines] == [untrained, untrained]
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert scores.leaderboard_table([], {}).startswith("No run")
 
 
-@pytest.mark.parametrize("row", leaderboard.read(), ids=lambda row: f"{row.id} {row.method}")
+def test_methods_are_ranked_over_the_ids_they_share(submitted):
+    (row,) = leaderboard.read(submitted)
+    rows = [
+        dataclasses.replace(row, id=id, method=method, score=score, cpu_minutes="2")
+        for id, method, score in (
+            ("a/x-v0", "one", 100.0), ("a/y-v0", "one", 300.0), ("a/x-v0", "two", 50.0),
+            ("a/y-v0", "two", 70.0), ("a/z-v0", "two", 900.0), ("a/y-v0", "three", 1000.0),
+        )
+    ]  # fmt: skip
+    planned = {id: [scores.Unlearned("plan", 500.0, None, "", "")] for id in ("a/x-v0", "a/y-v0")}
+    table = scores.ranking(rows, planned).splitlines()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:5]]
+    assert cells == [
+        ["plan", "500", "500", "plans"], ["one", "200", "200", "2.0"], ["two", "60", "60", "2.0"],
+    ]  # fmt: skip
+    assert table[-1] == "Over 2 ids: a/x-v0, a/y-v0."
+
+
+@pytest.mark.parametrize(
+    "row", mostly_nightly(ROWS, len(ROWS)), ids=lambda row: f"{row.id} {row.method}"
+)
 def test_the_packaged_rows_are_their_policies(row):
     assert leaderboard.complaint(row) == ""
+
+
+def test_each_packaged_row_has_its_policy():
+    for row in ROWS:
+        content = score_table.packed(load(leaderboard.policy_file(row)))
+        assert hashlib.sha256(content).hexdigest() == row.policy_sha256

@@ -1,6 +1,8 @@
 """The search for a recipe: its plan, its ranking, its tables, and a small run."""
 
+import dataclasses
 import json
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import recipe
 
 from mjgym import registry
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym_train import config
 
@@ -49,11 +52,11 @@ def test_half_of_the_candidates_go_on():
     assert rounds[1] == set(list(recipe.CANDIDATES)[-(count // 2) :])
 
 
-def test_the_tables_have_every_id_and_those_with_a_goal_first():
+def test_the_tables_have_every_id_once_and_those_of_two_families_three_times():
     made = list(recipe.table_cells((), "together", range(5)))
     keys = [(cell.id, cell.seed) for cell in made]
-    assert len(set(keys)) == len(keys) == 51 * 5 + 19 * 3 + 17 * 3
-    assert {id for id, _ in keys[: len(recipe.GOALS)]} == set(recipe.GOALS)
+    count = 51 * 3 + 11 * 3 + 19 + 17 + 10
+    assert len(set(keys)) == len(keys) == count
     assert [seed for _, seed in keys] == sorted(seed for _, seed in keys)
     assert set(recipe.GOALS) <= set(registry.ids())
 
@@ -75,7 +78,91 @@ def test_a_table_counts_its_runs():
     table = recipe.whole_table(rows)
     own = ["together", "90", "", "80, 100", "2", "90", "25%", ""]
     assert cells(table, WALK) == own
-    assert table.endswith("1 of 87 ids have runs, 2 in all.")
+    known = sum(map(len, recipe.suites().values()))
+    assert table.endswith(f"1 of {known} ids have runs, 2 in all.")
+
+
+def test_a_run_with_a_fault_has_a_line_of_its_own():
+    good = row("tables", "together", WALK, score="80")
+    bad = dataclasses.replace(good, seed=1, score="10", fault=recipe.SPUN)
+    found = [line.split("|") for line in recipe.whole_table([good, bad]).splitlines()]
+    own = [[cell.strip() for cell in line[2:4]] for line in found if WALK in "".join(line)]
+    assert own == [["together", "80"], [f"together ({recipe.SPUN})", "10"]]
+
+
+def test_gymnasiums_tasks_stand_beside_what_others_publish():
+    id, one_critic = "gymnasium/Humanoid-v5", recipe.RECIPE
+    rows = [
+        row("tables", one_critic, id, s, score=score) for s, score in ((0, "4000"), (1, "5000"))
+    ]
+    other = row("tables", "together", id, score="1")
+    assert cells(recipe.gymnasium_table([*rows, other]), "`Humanoid-v5`") == [
+        *("112", "**4500**", "4000, 5000", "0.0M"),
+        *("5567 (2M)", "6232 (2M)", "5035", "4996"),
+    ]
+    assert cells(recipe.gymnasium_table([]), "`Reacher-v5`")[1:] == ["not measured", *[""] * 6]
+
+
+class Made:
+    """Cells that a queue has made, instead of runs."""
+
+    def __init__(self, monkeypatch, failing=()):
+        self.keys = []
+
+        def make(cell, out):
+            self.keys.append((cell.id, cell.seed))
+            if cell.id in failing:
+                raise subprocess.CalledProcessError(1, "train")
+
+        monkeypatch.setattr(recipe.Cell, "make", make)
+        monkeypatch.setattr(recipe.os, "nice", lambda by: by)
+
+
+def test_a_queue_makes_what_neither_the_package_nor_another_queue_has(monkeypatch, tmp_path):
+    has = [row("tables", "one-critic", WALK, score="1")]
+    has.append(dataclasses.replace(has[0], seed=1, fault=recipe.SPUN))
+    monkeypatch.setattr(recipe, "packaged", lambda: has)
+    made = Made(monkeypatch, failing=[RUN])
+    cells = list(recipe.table_cells((WALK, RUN), "one-critic", recipe.SEEDS))
+    other = cells[-1].job().folder(tmp_path).name
+    with atomic.held(tmp_path / "held" / other):
+        recipe.queue(cells, tmp_path)
+    assert made.keys == [(RUN, 0), (RUN, 1), (WALK, 1), (RUN, 2)]  # a failure holds none up
+    made.keys.clear()
+    recipe.queue(cells[-1:], tmp_path)
+    assert made.keys == [(cells[-1].id, 2)]
+    assert not (tmp_path / "held").exists()
+
+
+SAVING = """
+import pathlib, signal, sys, time
+def save(*about):
+    pathlib.Path(sys.argv[1]).write_text("saved")
+    sys.exit(0)
+signal.signal(signal.SIGTERM, save)
+print("begun", flush=True)
+time.sleep(600)
+"""
+STOPPED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from training import plan
+plan.until_stopped([sys.executable, "-c", sys.argv[2], sys.argv[3]])
+print("went on")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_queue_lets_its_run_save_and_begins_no_other(number, tmp_path):
+    words = (Path(recipe.__file__).parent, SAVING, tmp_path / "state")
+    command = [sys.executable, "-c", STOPPED, *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begun\n"
+        process.send_signal(number)
+        rest, _ = process.communicate()
+    assert process.returncode == 128 + number
+    assert rest == ""
+    assert (tmp_path / "state").read_text() == "saved"
 
 
 def test_means_beside_published_ones_are_of_the_last_candidate():

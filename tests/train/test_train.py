@@ -1,6 +1,7 @@
 """Training on real ids: every switch, runs that stop and go on, scores, the commands."""
 
 import csv
+import dataclasses
 import json
 import os
 import subprocess
@@ -13,9 +14,11 @@ import pytest
 import torch
 
 from helpers import training_runs
-from helpers.training_runs import ID, assert_equal, interrupt_at, mjgym_, weights
-from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
+from helpers.training_runs import ID, assert_equal, mjgym_, weights
+from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train import comparison, evaluation, metrics
+from mjgym_train.cli.train import _state
+from mjgym_train.learn.trainer import Progress
 from mjgym_train.run import Run
 
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
@@ -32,29 +35,14 @@ def trainer(folder, *settings, algorithm="td3", **given):
     return training_runs.trainer(folder, *SMALL, *settings, algorithm=algorithm, **given)
 
 
-SWITCHES = [
-    ("td3", ("critic=quantile", "discounting=hyperbolic", "heads=3", "n_step=5", "history=4")),
-    *(("td3", (f"critic={critic}",)) for critic in ("mean", "categorical", "quantile")),
-    ("td3", ("critic=categorical", "discounting=hyperbolic", "acting_value=mean", "history=2")),
-    ("td3", ("critic=mean", "discounting=hyperbolic", "acting_value=hyperbolic", "n_step=1")),
-    ("td3", ("layer_norm=false", "normalize_observations=false", "stagger=false")),
-    ("td3", ("exploration={gaussian: 0.5, parameter: 0.3, none: 0.2}", "noise_schedule=linear")),
-    ("d4pg", ("exploration={parameter: 1}", "history=2")),
-    ("td3", ("ensemble=[{history: 1}, {history: 4, critic: quantile}]", "critic=mean")),
-    ("sac", ("ensemble=[{}, {discounting: hyperbolic, heads: 3}]", "critic=categorical")),
-    ("ddpg", ()),
-    ("d4pg", ()),
-    ("sac", ()),
-    ("sac", ("critic=categorical", "n_step=3", "history=3")),
-    ("sac", ("critic=quantile", "discounting=hyperbolic", "heads=4")),
-]
-
-
 @pytest.mark.parametrize(
     ("algorithm", "settings"),
     [
-        SWITCHES[0],
-        *(pytest.param(*switch, marks=pytest.mark.slow) for switch in SWITCHES[1:]),
+        ("td3", ("critic=quantile", "discounting=hyperbolic", "heads=3", "n_step=5", "history=4")),
+        ("td3", ("layer_norm=false", "normalize_observations=false", "stagger=false")),
+        ("d4pg", ("exploration={gaussian: 1, parameter: 1, none: 1}", "noise_schedule=linear")),
+        ("ddpg", ("ensemble=[{history: 1}, {history: 4, critic: quantile}]", "critic=mean")),
+        ("sac", ("critic=categorical", "n_step=3", "history=3")),
     ],
     ids=str,
 )
@@ -77,12 +65,7 @@ def test_every_switch_trains(algorithm, settings, tmp_path):
 
 @pytest.mark.parametrize(
     "id",
-    [
-        "locomotion/ant-go_to_target-v0",
-        "manipulation/reach_site_features-v0",
-        "robosuite/Lift-v0",
-        "soccer/boxhead-1v1-v0",  # the home team is the agent
-    ],
+    ["locomotion/ant-go_to_target-v0", "soccer/boxhead-1v1-v0"],  # the home team is the agent
 )
 def test_every_family_trains(id, tmp_path):
     made = trainer(tmp_path / "run", id=id, steps=160)
@@ -104,18 +87,8 @@ def test_every_family_trains(id, tmp_path):
 )
 def test_an_interrupted_run_ends_as_one_that_was_not(settings, tmp_path):
     """Bit for bit: weights, optimisers, statistics, buffer, environments, metrics."""
-    settings = (*settings, "evaluations=4")
-    whole = trainer(tmp_path / "whole", *settings)
-    whole.train()
-    first = trainer(tmp_path / "parts", *settings)
-    interrupt_at(first, 140)
-    end = first.train()
-    assert end.env_step == 140
-    assert end.fraction < 1
-    second = trainer(tmp_path / "parts", *settings, resume=True)
-    assert second.env_step == 140
-    second.train()
-    assert_equal(weights(whole), weights(second))
+    settings = (*SMALL, *settings, "evaluations=4")
+    whole, second = training_runs.interrupted(tmp_path, *settings, algorithm="td3", at=140)
     for name, value in whole.buffer.state_dict()["arrays"].items():
         assert torch.equal(value, second.buffer.state_dict()["arrays"][name])
     one, other = ([(m.metric, m.env_step, m.value) for m in t.run_folder.metrics()
@@ -261,16 +234,6 @@ def test_a_terminal_state_has_no_value(tmp_path):
 
 
 class TestMistakes:
-    def test_a_folder_that_holds_a_run(self, tmp_path):
-        trainer(tmp_path / "run").train()
-        with pytest.raises(RunError, match="--resume"):
-            trainer(tmp_path / "run")
-
-    def test_a_budget_is_needed_and_only_one(self, tmp_path):
-        for more in ({"minutes": 1.0}, {"cpu_minutes": 1.0}, {"steps": None}):
-            with pytest.raises(ConfigError, match="give one of steps, minutes, cpu_minutes"):
-                trainer(tmp_path / "run", resume=True, **more)
-
     def test_observations_that_are_no_vector(self, tmp_path):
         with pytest.raises(ConfigError, match='observation="flat"'):
             trainer(tmp_path / "run", "env.observation=dict")
@@ -321,6 +284,12 @@ class TestEvaluation:
         made._evaluate()
         assert_equal(before, weights(made))
         made.close()
+
+
+def test_progress_says_why_there_is_no_return():
+    begun, now = Progress(0, 0, 0.0, 0.0, None, None), Progress(600, 30, 60.0, 0.1, None, None)
+    assert _state(begun, now).startswith("no episode has ended yet  600 steps  10 steps/s")
+    assert _state(begun, dataclasses.replace(now, training_return=3.0)).startswith("return 3  ")
 
 
 class TestCommands:
@@ -381,18 +350,15 @@ class TestCommands:
             assert json.loads(done.stdout)
 
     def test_several_seeds(self, tmp_path):
-        words = ("--steps", 80, "--seeds", "3,5-6", "--jobs", 2)
+        words = ("--steps", 80, "--seeds", "3,5", "--jobs", 2)
         done = self.train(tmp_path / "run", *words)
-        for seed in (3, 5, 6):
+        for seed in (3, 5):
             settings = Run(tmp_path / f"run_{seed}").settings()
             assert (settings["seed"], settings["steps"]) == (seed, 80)
             assert f"seed {seed}: run" in done.stdout
         # Nothing is begun where one of them cannot be.
         self.train(tmp_path / "run", "--steps", 80, "--seeds", "2-3", code=1)
         assert not (tmp_path / "run_2").exists()
-        again = ("--seeds", 5, "--steps", 120, "--resume")
-        assert "seed 5: run" in self.train(tmp_path / "run", *again).stdout
-        assert Run(tmp_path / "run_5").settings()["steps"] == 120
         self.train(tmp_path / "run", "--seeds", "1-", code=2)
         self.train(tmp_path / "run", "--jobs", "2", code=2)
 
@@ -403,7 +369,7 @@ class TestCommands:
         assert "120" in done.output
         assert Run(tmp_path / "run").settings()["steps"] == 120
 
-    @pytest.mark.parametrize("budget", ["steps", "minutes", "cpu_minutes"])
+    @pytest.mark.parametrize("budget", ["steps", "cpu_minutes"])
     def test_does_not_go_on_with_less_than_is_done(self, budget, tmp_path):
         """The budget itself is no longer one, where a last step has made it a little more."""
         run, option = Run(tmp_path / "run"), f"--{budget.replace('_', '-')}"
@@ -451,16 +417,6 @@ class TestCommands:
         assert "own/cartpole-mine-v0" in done.stdout
         kept = tmp_path / "run" / "source" / "own_balance.py"
         assert kept.read_text() == file.read_text()
-
-    def test_an_ensemble_is_scored(self, tmp_path):
-        self.train(tmp_path / "run", "--steps", 80, "ensemble=[{history: 1}, {history: 2}]")
-        found = json.loads(mjgym_("evaluate", tmp_path / "run", "--json").stdout)
-        again = json.loads(mjgym_("evaluate", tmp_path / "run", "--num-envs", 7, "--json").stdout)
-        assert found["returns"] == again["returns"]
-        done = mjgym_("compare", tmp_path / "run")
-        assert "td3 history=2" in " ".join(done.output.split())
-        done = mjgym_("train", "td3", ID, "ensemble=[{historie: 1}]", code=2)
-        assert "did you mean history" in " ".join(done.stderr.split())
 
     @pytest.mark.gl
     def test_record_a_policy(self, tmp_path):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.training_runs import ID, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import activations
 from mjgym.policies import network as policy
 from mjgym.policies.network import Policy, PolicyError
@@ -110,13 +109,6 @@ def test_a_graph_acts_as_the_policy_does(name: str) -> None:
     rows = np.random.default_rng(0).normal(size=(20, SIZE)).astype(np.float32)
     (found,) = session.run(None, {onnx_graph.INPUT: rows})
     np.testing.assert_allclose(found, acting(rows), atol=1e-5)
-
-
-def test_a_run_cannot_go_on_with_another(tmp_path) -> None:
-    trainer(tmp_path / "run", *SMALL_REPLAY, "activation=elu", algorithm="td3", steps=80).train()
-    words = ("train", "td3", ID, "--out", tmp_path / "run", "--resume", "--steps", 90)
-    done = mjgym_(*words, "activation=silu", code=1)
-    assert "activation is elu in the run, not silu" in " ".join(done.stderr.split())
 
 
 def test_mistakes_are_named(tmp_path) -> None:

@@ -16,7 +16,7 @@ from helpers.stories import assert_same_batch
 from helpers.training_runs import FILES, ID, SMALL, SMALL_REPLAY, mjgym_
 from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym_train import config, evaluation, metrics
-from mjgym_train.learn import algorithms
+from mjgym_train.learn import algorithms, cluster
 from mjgym_train.learn.actors import (
     FRAGMENT_STEPS,
     AsynchronousLearner,
@@ -136,7 +136,6 @@ class TestWithoutRay:
     @pytest.mark.parametrize(
         ("algorithm", "more"),
         [
-            ("td3", ()),
             ("sac", ("history=3",)),
             ("ddpg", ("ensemble=[{history: 1}, {history: 4}]", "exploration={parameter: 1}")),
         ],
@@ -173,7 +172,8 @@ class TestWithoutRay:
         made._take()
         acting = made.actors[0]._acting.agent
         sent = weights(made.agent)
-        assert {name.partition(".")[0] for name in sent} == {"actor", "normalizer", "updates"}
+        kinds = {name.partition(".")[0] for name in sent}
+        assert kinds == {"actor", "average_actor", "normalizer", "updates"}
         assert acting.actor.body[0].weight.equal(made.agent.actor.body[0].weight)
 
     def test_a_schedule_is_the_whole_runs(self):
@@ -292,22 +292,22 @@ class TestA3C:
             assert g.any() == (p != old).any()
 
     def test_with_ray_workers_and_trainer_may_die(self, ray, tmp_path):
-        settings, killed = self.settings(steps=3_000), []
+        settings, killed = self.settings(steps=1_500), []
         run = created(tmp_path / "run", settings)
 
         def show(progress):
             steps = progress.env_step
             if (not killed and steps > 200) or (
-                len(killed) == 1 and steps > 600 and run.checkpoint_file.exists()
+                len(killed) == 1 and steps > 500 and run.checkpoint_file.exists()
             ):
-                actor = made.trainer if killed else made.samplers[0]
+                actor = made.trainers[0].actor if killed else made.samplers[0]
                 killed.append(ray.get(actor.__ray_call__.remote(lambda self: os.getpid())))
                 os.kill(killed[-1], signal.SIGKILL)
 
         made = ClusterTrainer(run, settings, samplers=2, show=show)
-        assert made.train().env_step >= 3_000
+        assert made.train()[0].env_step >= 1_500
         assert len(set(killed)) == 2
-        assert [m.env_step for m in run.metrics() if m.metric == metrics.RETURN][-1] >= 3_000
+        assert [m.env_step for m in run.metrics() if m.metric == metrics.RETURN][-1] >= 1_500
 
 
 class TestMistakes:
@@ -320,6 +320,16 @@ class TestMistakes:
         assert 'ray is not installed: pip install -e ".[ray]"' in done.stderr
         assert not (tmp_path / "run").exists()
 
+    def test_more_samplers_than_this_machine_has_cores(self, tmp_path, monkeypatch):
+        ray = pytest.importorskip("ray")
+        monkeypatch.setattr(ray, "is_initialized", lambda: False)  # by another test
+        monkeypatch.delenv("RAY_ADDRESS", raising=False)
+        monkeypatch.setattr(cluster, "allowed_cores", lambda: 2)
+        words = ("--ray", "--samplers", 8, "--steps", 80, "--out", tmp_path / "run")
+        done = mjgym_("train", "td3", ID, *words, code=1)
+        assert "8 samplers take 8 cores, and this machine has 2" in done.stderr
+        assert not (tmp_path / "run" / "config.yaml").exists()
+
     @pytest.mark.parametrize("option", ["--samplers", "--address"])
     def test_options_of_ray_alone(self, option, tmp_path):
         done = mjgym_("train", "td3", ID, option, 3, "--out", tmp_path / "run", code=2)
@@ -329,6 +339,38 @@ class TestMistakes:
         settings = config.read(algorithms.find("ppo").Config, algorithm="ppo", id=ID, steps=80)
         with pytest.raises(ConfigError, match="ppo learns from its own latest steps"):
             ClusterTrainer(Run(tmp_path / "run"), settings)
+
+    def test_algorithms_that_learn_from_a_dataset_alone(self, tmp_path):
+        settings = config.read(
+            algorithms.find("iql").Config, algorithm="iql", id=ID, steps=80, data="some-v0"
+        )
+        with pytest.raises(ConfigError, match="iql learns from a dataset alone, without samplers"):
+            ClusterTrainer(Run(tmp_path / "run"), settings)
+
+    @pytest.mark.parametrize(
+        ("algorithm", "words", "message"),
+        [
+            ("td3", ("--trainers", 2), "--trainers is for --ray"),
+            ("td3", ("--ray", "--trainers", 0), "Invalid value for '--trainers'"),
+            ("td3", ("--ray", "--trainers", 3, "--samplers", 2), "3 need as many samplers"),
+            ("a3c", ("--ray", "--trainers", 2), "workers are of one trainer's weights"),
+            ("ppo", ("--ray", "--trainers", 2), "ppo learns from its own latest steps"),
+            ("td3", ("--ray", "--trainers", 2, "--seeds", "0-1"), "--seeds goes with neither"),
+            ("td3", ("--ray", "--trainers", 2, "ensemble=[{}]"), "1 agents, but 2 trainers"),
+            (
+                "td3",
+                ("--ray", "--trainers", 2, "ensemble=[{}, {algorithm: sac}]"),
+                "trainers side by side all learn by td3",
+            ),
+        ],
+    )
+    def test_trainers_that_make_no_sense(self, algorithm, words, message, tmp_path):
+        pytest.importorskip("ray")
+        place = ("--steps", 80, "--out", tmp_path / "run")
+        result = mjgym_("train", algorithm, ID, *words, *place, code=None)
+        assert result.exit_code in (1, 2)
+        assert message in " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
+        assert not list(tmp_path.iterdir())
 
 
 @dataclass
@@ -374,16 +416,16 @@ def life(ray, tmp_path_factory):
                 life.samplers.append(kill(made.samplers[0]))
         elif not life.trainers:
             if run.checkpoint_file.exists():
-                life.trainers.append(made.trainer)
+                life.trainers.append(made.trainers[0].actor)
                 keep()
-                kill(made.trainer)
+                kill(made.trainers[0].actor)
         elif progress.env_step >= 2_000 and not stopped:
             stopped.append(progress)
             os.kill(os.getpid(), signal.SIGINT)
 
     made = ClusterTrainer(run, settings, samplers=1, show=show)
-    life.stopped = made.train()
-    life.trainers.append(made.trainer)
+    (life.stopped,) = made.train()
+    life.trainers.append(made.trainers[0].actor)
     keep()
     words = ("--ray", "--samplers", 1, "--resume", "--steps", 4_000, "--out", run.path)
     life.printed = mjgym_("train", "td3", ID, *words).stdout
@@ -456,9 +498,56 @@ class TestWithRay:
         for _ in range(ATTEMPTS - 1):
             made._died(TRAINER, "one", OSError("gone"))
         kept = Report(Progress(0, 0, 0.0, 0.0, None, None), {run.checkpoint_file.name: b""})
-        made._note(kept)  # it has got on
+        made._note(made.trainers[0], kept)  # it has got on
         for _ in range(ATTEMPTS - 1):
             made._died(TRAINER, "one", OSError("gone"))
         assert killed == ["one"] * 2 * (ATTEMPTS - 1)
         with pytest.raises(RunError, match=r"the trainer has died 4 times without.*gone"):
             made._died(TRAINER, "one", OSError("gone"))
+
+
+@pytest.mark.usefixtures("programs_join_ray")
+def test_trainers_learn_side_by_side_from_the_same_steps(tmp_path):
+    """Each with the settings of one of the agents, in a folder of its own."""
+    words = ("--ray", "--trainers", 2, "--samplers", 2, "--seed", 3, "--steps", 1_200)
+    settings = (*SMALL_REPLAY, "ensemble=[{history: 1}, {history: 3}]")
+    printed = mjgym_("train", "td3", ID, *words, *settings, "--out", tmp_path / "run").stdout
+    assert len(re.findall(r"steps +1,200\n *updates +116\n", printed)) == 2
+    found = []
+    for seed, history in ((3, 1), (4, 3)):
+        run = Run(tmp_path / f"run_{seed}")
+        kept = run.settings()
+        assert (kept["seed"], kept["history"], kept["ensemble"]) == (seed, history, [])
+        assert kept["name"] == f"td3 history={history}"
+        state = torch.load(run.checkpoint_file, weights_only=True)
+        found.append([shard["arrays"] for shard in state["buffer"]["shards"]])
+    for one, other in zip(*found, strict=True):  # the same transitions, sampler by sampler
+        for name in ("observation", "action", "reward", "ended"):
+            count = min(len(one[name]), len(other[name]))
+            assert count
+            assert one[name][:count].equal(other[name][:count])
+    again = mjgym_(
+        *("train", "td3", ID, "--ray", "--trainers", 2, "--seed", 3, "--resume"),
+        *("--steps", 1_600, "--out", tmp_path / "run"),
+    )
+    assert len(re.findall(r"steps +1,600\n", again.stdout)) == 2
+    mjgym_("ensemble", tmp_path / "run_3", tmp_path / "run_4", "--out", tmp_path / "both.npz")
+
+
+@pytest.mark.usefixtures("ray")
+def test_a_trainer_of_several_may_die(ray, tmp_path):
+    settings, killed = read(steps=2_000), []
+    runs = [created(tmp_path / f"run_{k}", settings) for k in range(2)]
+
+    def show(progress):
+        if not killed and progress.env_step > 400 and runs[1].checkpoint_file.exists():
+            actor = made.trainers[1].actor
+            killed.append(ray.get(actor.__ray_call__.remote(lambda self: os.getpid())))
+            os.kill(killed[0], signal.SIGKILL)
+
+    made = ClusterTrainer(runs[0], settings, others=[(runs[1], settings)], show=show)
+    ends = made.train()
+    assert killed
+    assert all(end.env_step >= 2_000 for end in ends)
+    for run in runs:
+        assert [m.env_step for m in run.metrics() if m.metric == metrics.RETURN][-1] >= 2_000

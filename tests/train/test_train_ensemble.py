@@ -41,8 +41,9 @@ def _few_threads():
 
 def made(*settings, algorithm="td3"):
     cls = algorithms.find(algorithm)
+    plain = ("average_rate=null", "exploration={gaussian: 1}") * (algorithm == "td3")
     read = config.read(
-        cls.Config, (), ["hidden=[8]", "atoms=5", "heads=3", "num_envs=6", *settings]
+        cls.Config, (), ["hidden=[8]", "atoms=5", "heads=3", "num_envs=6", *plain, *settings]
     )
     made = Ensemble(cls, read, SIZE, ACTIONS) if read.ensemble else cls(read, SIZE, ACTIONS)
     return made, read
@@ -50,7 +51,7 @@ def made(*settings, algorithm="td3"):
 
 def drawn(read, algorithm="td3"):
     """Arguments of the buffer that a run has."""
-    made = members.of(read, algorithms.find(algorithm))
+    made = members.for_config(read, algorithms.find(algorithm))
     longest, *shorter = sorted({own.config.n_step for own in made}, reverse=True)
     history = max(own.config.history for own in made)
     return {"n_step": longest, "shorter": shorter, "history": history}
@@ -66,6 +67,14 @@ def batch_of(read, rows=8, algorithm="td3"):
     return dataclasses.replace(found, action=action, shorter=shorter)
 
 
+def in_histories(batch):
+    """A batch of inputs of networks, (B, history, SIZE) again."""
+    apart = {
+        name: getattr(batch, name).unflatten(1, (-1, SIZE)) for name in ("observation", "following")
+    }
+    return dataclasses.replace(batch, **apart)
+
+
 class TestMembers:
     def test_each_has_its_settings_and_its_share_of_the_slots(self):
         agent, read = made(
@@ -79,11 +88,6 @@ class TestMembers:
         assert {own.discount for own in settings} == {0.9}
         assert agent.names == ["history=1", "history=4,critic=mean", "#2"]
         assert drawn(read)["history"] == 4
-
-    def test_without_an_ensemble_there_is_one_agent(self):
-        agent, read = made()
-        assert isinstance(agent, TD3)
-        assert [own.config for own in members.of(read, TD3)] == [read]
 
     @pytest.mark.parametrize(
         ("settings", "message"),
@@ -110,11 +114,6 @@ class TestMembers:
         with pytest.raises(ConfigError) as caught:
             made(settings)
         assert message in str(caught.value)
-
-    def test_a_file_that_was_written_is_read_again(self, tmp_path):
-        _, read = made("ensemble=[{history: 1}, {hidden: [4, 4]}]")
-        (tmp_path / "config.yaml").write_text(config.to_yaml(read))
-        assert config.read(type(read), [tmp_path / "config.yaml"]) == read
 
     def test_a_critic_that_values_otherwise_is_refused(self):
         with pytest.raises(ConfigError, match="Own has a value of its own"):
@@ -227,14 +226,16 @@ class TestActing:
 class TestLearning:
     def test_histories_are_those_of_the_episodes(self):
         """Brute force: what each agent learns from, against the episodes in the one buffer."""
-        agent, _ = made("ensemble=[{history: 1}, {history: 4}]", "normalize_observations=false")
+        agent, _ = made(
+            "ensemble=[{history: 1}, {history: 4}]", "normalize_observations=false", "n_step=3"
+        )
         seen = []
         for own in agent.members:
             own.update = lambda batch: seen.append(batch) or {}
         buffer = ReplayBuffer(600, 6, SIZE, 1, n_step=3, history=4)
         story = Story(buffer, 6, 100, np.random.default_rng(0))
         agent.update(agent.preprocess(buffer.sample(500)))
-        short, long = seen
+        short, long = (in_histories(batch) for batch in seen)
         assert short.observation.shape == (500, 1, SIZE)
         assert long.observation.shape == (500, 4, SIZE)
         for row in range(500):
@@ -254,7 +255,7 @@ class TestLearning:
 
     def test_each_agent_learns_as_it_would_alone(self):
         agent, read = made("ensemble=[{history: 1}, {history: 4, critic: quantile}]")
-        alone = [TD3(own.config, SIZE, ACTIONS) for own in members.of(read, TD3)]
+        alone = [TD3(own.config, SIZE, ACTIONS) for own in members.for_config(read, TD3)]
         for one, own in zip(alone, agent.members, strict=True):
             one.load_state_dict(own.state_dict())
         batch = batch_of(read)
@@ -309,14 +310,6 @@ COMBINED = [  # every value of a setting with every value of each other one
     ("sac", "categorical", "exponential", 1, 1, BOTH),
     ("sac", "quantile", "exponential", 1, 4, BOTH),
 ]
-
-
-def test_every_pair_of_settings_is_combined():
-    values = [set(column) for column in zip(*COMBINED, strict=True)]
-    assert [len(each) for each in values] == [4, 3, 2, 2, 2, 2]
-    for one, other in itertools.combinations(range(len(values)), 2):
-        tried = {(each[one], each[other]) for each in COMBINED}
-        assert tried == set(itertools.product(values[one], values[other]))
 
 
 @pytest.mark.parametrize(
@@ -381,6 +374,7 @@ class TestOfSeveralAlgorithms:
         story = Story(buffer, 6, 100, np.random.default_rng(0))
         batches = buffer.sample(600).split(200)
         agent.update(agent.preprocess(batches[1]))
+        seen = [in_histories(batch) for batch in seen]
         assert [batch.rewards.shape for batch in seen] == [(200, 3), (200, 1), (200, 5)]
         for batch, n in zip(seen, (3, 1, 5), strict=True):
             assert torch.equal(batch.observation[:, -1], seen[0].observation[:, -1])
@@ -401,15 +395,6 @@ class TestOfSeveralAlgorithms:
         for n in (5, 3, 1):
             assert torch.equal(both.over(n).rewards[0], other.over(n).rewards[1])
             assert torch.equal(both.over(n).following[1], one.over(n).following[0])
-
-    @pytest.mark.slow
-    def test_a_run_learns_and_goes_on_bit_for_bit(self, tmp_path):
-        settings = (*SMALL_REPLAY, MIXED, "normalize_observations=true")
-        whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)
-        acting = policy.load(tmp_path / "whole" / "policy.npz")
-        assert [len(own.layers) for own in acting.policies] == [3, 5, 3]
-        names = {line.exp_name for line in whole.run_folder.metrics()}
-        assert "td3 sac,hidden=[6, 5],history=2" in names
 
     def test_a_limit_of_ones_own_beside_shared_statistics(self):
         agent, _ = made("ensemble=[{}, {clip_observations: 0.5}]")
@@ -468,6 +453,37 @@ class TestMixtures:
         agent, *_ = self.acted("mean")
         assert [own.config.num_envs for own in agent.members] == [6, 6, 6]
 
+    def test_mixtures_are_proposed_too(self, tmp_path):
+        """Brute force: of three proposals and their means in pairs, that of the highest value."""
+        agent, *_ = self.acted("mixtures")
+        with torch.no_grad():
+            for own in agent.members:  # far from linear
+                for parameter in own.critics.parameters():
+                    parameter.mul_(4).add_(torch.randn_like(parameter))
+        agent.policy(LOW, HIGH).save(tmp_path / "policy.npz")
+        together, mixed = policy.load(tmp_path / "policy.npz"), 0
+        for _ in range(20):
+            stack = torch.randn(6, 2, SIZE)
+            with torch.no_grad():
+                seen = [own.normalizer(stack[:, -own.config.history :]) for own in agent.members]
+                pairs = list(zip(agent.members, seen, strict=True))
+                first, second, third = (own.actor(x) for own, x in pairs)
+                means = (first + second) / 2, (first + third) / 2, (second + third) / 2
+                candidates = torch.stack([first, second, third, *means], 1)
+                values = [
+                    sum(own.acting_value(own.critics(x, one)).mean(0) for own, x in pairs)
+                    for one in candidates.unbind(1)
+                ]
+            chosen = torch.stack(values, 1).argmax(1)
+            mixed += int(chosen.ge(3).sum())
+            wanted = candidates[torch.arange(6), chosen]
+            torch.testing.assert_close(agent.act(stack), wanted, atol=1e-4, rtol=1e-3)
+            together.begin()
+            together(stack[:, 0].numpy())
+            scaled = LOW + (wanted.numpy() + 1) / 2 * (HIGH - LOW)
+            np.testing.assert_allclose(together(stack[:, 1].numpy()), scaled, atol=1e-3)
+        assert mixed > 5
+
     @pytest.mark.parametrize("acting", ["critics", "mean", "softmax"])
     def test_together(self, acting, tmp_path):
         """In training without noise, and as the policy of the run's file."""
@@ -500,18 +516,13 @@ class TestMixtures:
         assert torch.equal(agent.acting[3:], before[3:])
 
     @pytest.mark.slow
-    @pytest.mark.parametrize(
-        "acting",
-        [
-            "episodes",
-            pytest.param("critics", marks=pytest.mark.slow),
-            pytest.param("mean", marks=pytest.mark.slow),
-            "softmax",
-        ],
-    )
-    def test_a_run_goes_on_bit_for_bit(self, acting, tmp_path):
-        settings = (*SMALL_REPLAY, "ensemble=[{}, {algorithm: sac}]", f"ensemble_acting={acting}")
-        interrupted(tmp_path, *settings, algorithm="td3", at=120)
+    def test_a_run_goes_on_bit_for_bit(self, tmp_path):
+        settings = (*SMALL_REPLAY, MIXED, "ensemble_acting=episodes")
+        whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)
+        acting = policy.load(tmp_path / "whole" / "policy.npz")
+        assert [len(own.layers) for own in acting.policies] == [3, 5, 3]
+        names = {line.exp_name for line in whole.run_folder.metrics()}
+        assert "td3 sac,hidden=[6, 5],history=2" in names
 
     def test_samplers_elsewhere_have_no_critics(self, tmp_path):
         read = config.read(
@@ -552,18 +563,19 @@ class TestJoined:
         critics = [policy.load_valuation(run / "critics.npz") for run in runs]
         observation = np.random.default_rng(0).normal(size=(5, *members[0].mean.shape))
         proposed = [member(observation) for member in members]
-        for by in ("critics", "mean"):
+        for by in ("critics", "mixtures", "mean"):
             file = tmp_path / f"{by}.npz"
             mjgym_("ensemble", *runs, "--out", file, "--by", by)
             action = policy.load(file)(observation)
             wanted = np.mean(proposed, 0)
-            if by == "critics":
-                values = np.zeros((2, 5))
-                for k, action_of in enumerate(proposed):
+            if by != "mean":
+                offered = np.stack([*proposed, wanted] if by == "mixtures" else proposed)
+                values = np.zeros((len(offered), 5))
+                for k, action_of in enumerate(offered):
                     for member, own in zip(members, critics, strict=True):
                         inputs = np.concatenate([member.encode(observation), action_of], -1)
                         values[k] += own(inputs[:, None].astype(np.float32))[:, 0]
-                wanted = np.where(values.argmax(0)[:, None] == 0, *proposed)
+                wanted = offered[values.argmax(0), np.arange(5)]
             np.testing.assert_allclose(action, wanted, atol=1e-5)
         file = tmp_path / "softmax.npz"
         mjgym_("ensemble", *runs, "--out", file, "--by", "softmax", "--temperature", 1e-6)
@@ -576,6 +588,42 @@ class TestJoined:
         assert "--temperature is for" in mjgym_("ensemble", *runs, *words, code=2).output
         score = mjgym_("evaluate", tmp_path / "mean.npz", "--id", ID, "--episodes", 1)
         assert "return" in score.output
+
+    @pytest.mark.slow
+    def test_the_best_of_the_kept_policies(self, tmp_path):
+        """By the mean return over seeds that no score uses, with the critics of the same update."""
+        runs = [tmp_path / "one", tmp_path / "two"]
+        for seed, folder in enumerate(runs):
+            trainer(folder, "keep_policies=true", algorithm="td3", seed=seed).train()
+        words = ("--out", tmp_path / "both.npz", "--choose", 8)
+        said = mjgym_("ensemble", *runs, *words).output
+        envs = evaluation.make(ID, 8, 1, max_episode_steps=30)
+        joined = policy.load(tmp_path / "both.npz")
+        for k, folder in enumerate(runs):
+            kept = Run(folder).policies()
+            assert list(kept) == [120, 240]  # the steps of its evaluations
+            returns = {
+                step: evaluation.evaluate(policy.load(file), envs, range(20_000, 20_008)).returns
+                for step, (file, _) in kept.items()
+            }
+            best = max(returns, key=lambda step: returns[step].mean())
+            assert f"of step {best}, {returns[best].mean():.1f}" in said
+            arrays = dict(np.load(tmp_path / "both.npz"))
+            file, critics = kept[best]
+            for part in (np.load(file), np.load(critics)):
+                shared = [name for name in part.files if f"agent{k}/{name}" in arrays]
+                assert shared
+                for name in shared:
+                    np.testing.assert_array_equal(arrays[f"agent{k}/{name}"], part[name])
+        envs.close()
+        assert len(joined.policies) == 2
+        trainer(tmp_path / "last", algorithm="td3").train()
+        words = ("--out", tmp_path / "no.npz", "--choose", 8)
+        said = mjgym_("ensemble", runs[0], tmp_path / "last", *words, code=2).output
+        assert "has the last policy alone; keep_policies=true" in " ".join(said.split())
+        assert not (tmp_path / "no.npz").exists()
+        said = mjgym_("ensemble", *runs, *words[:3], 0, code=2).output
+        assert "Invalid value for '--choose'" in said
 
     @pytest.mark.slow
     def test_mistakes_are_named(self, runs, tmp_path):

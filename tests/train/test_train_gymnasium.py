@@ -14,7 +14,7 @@ from mjgym_train.gymnasium_envs import make_envs
 
 pytestmark = pytest.mark.torch
 
-REPLAY = ("learning_starts=40", "batch_size=16", "atoms=21")
+REPLAY = ("learning_starts=40", "batch_size=16", "atoms=21", "updates_per_step=0.25")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -94,7 +94,7 @@ class TestRuns:
 
     @pytest.mark.parametrize(
         "algorithm",
-        mostly_slow(["ppo", "rainbow", "dqn", "a2c", "reinforce"], 5),
+        mostly_slow(["ppo", "rainbow", "reinforce"], 1),
     )
     def test_discrete_ones_are_resumed_and_act_as_they_learn(self, algorithm, tmp_path):
         more = REPLAY if algorithm in ("dqn", "rainbow") else ("rollout_steps=20",)
@@ -165,7 +165,7 @@ class TestCommands:
         assert "Did you mean Pendulum-v1" in mjgym_("train", "td3", "Pendulm-v1", code=2).stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_dqn_balances_the_pole(tmp_path):
     """A random policy keeps it up for 22 steps."""
     made = trainer(

@@ -1,4 +1,4 @@
-"""Runs and policies are read and scored without PyTorch; imports of training have no circles."""
+"""Runs and policies are read and scored without PyTorch."""
 
 import ast
 import functools
@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).parents[2] / "src"
-TRAIN = sorted((SOURCE / "mjgym_train").rglob("*.py"))
 WITHOUT_TORCH = sorted(
     path for name in ("mjgym/policies", "mjgym_train") for path in (SOURCE / name).glob("*.py")
 )
 NEEDS_EXTRA = "sim2sim"  # of the extra [deploy], imported by its command
 
 
-def name_of(path, root=SOURCE):
-    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+def name_of(path):
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
 
 
 def nodes(tree, *, deferred):
@@ -32,7 +31,7 @@ def nodes(tree, *, deferred):
 
 
 @functools.cache
-def imports(path, *, deferred, root=SOURCE):
+def imports(path, *, deferred):
     """Names of the modules that a file imports; a module's packages are imported with it."""
     found = set()
     for node in nodes(ast.parse(path.read_text(encoding="utf-8")), deferred=deferred):
@@ -42,44 +41,14 @@ def imports(path, *, deferred, root=SOURCE):
             assert not node.level, f"{path}: relative import"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                found.add(full if file_of(full, root) else node.module)
+                found.add(full if file_of(full) else node.module)
     return found
 
 
-def file_of(module, root=SOURCE):
-    path = root.joinpath(*module.split("."))
+def file_of(module):
+    path = SOURCE.joinpath(*module.split("."))
     candidates = path.with_suffix(".py"), path / "__init__.py"
     return next((file for file in candidates if file.is_file()), None)
-
-
-def circles(graph):
-    """The modules of a graph {module: imported modules} from which imports lead back to them."""
-
-    def reached(start):
-        seen, left = set(), [start]
-        while left:
-            for imported in graph.get(left.pop(), ()):
-                if imported not in seen:
-                    seen.add(imported)
-                    left.append(imported)
-        return seen
-
-    return sorted(module for module in graph if module in reached(module))
-
-
-def test_imports_have_no_circles():
-    graph = {name_of(path): imports(path, deferred=True) for path in TRAIN}
-    assert circles(graph) == []
-
-
-def test_a_circle_is_found(tmp_path):
-    package = tmp_path / "mjgym"
-    package.mkdir()
-    (package / "one.py").write_text("from mjgym import two\n")
-    (package / "two.py").write_text("def later():\n    from mjgym.one import x\n")
-    files = [package / "one.py", package / "two.py"]
-    graph = {name_of(f, tmp_path): imports(f, deferred=True, root=tmp_path) for f in files}
-    assert circles(graph) == ["mjgym.one", "mjgym.two"]
 
 
 @pytest.mark.parametrize("path", WITHOUT_TORCH, ids=lambda path: path.stem)

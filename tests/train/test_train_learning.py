@@ -1,4 +1,4 @@
-"""Learning itself: two tasks of the suite and a toy, from nothing to a good score, in minutes."""
+"""Learning itself: a task of the suite and a toy, from nothing to a good score, in minutes."""
 
 import pytest
 
@@ -22,19 +22,24 @@ QUICK = (
     "tensorboard=false",
 )
 
-TD3 = ("atoms=51", "batch_size=128", "n_step=5")
+TD3 = (
+    *("critics=2", "updates_per_step=0.25", "average_rate=null"),
+    "exploration={gaussian: 1}",
+)
 PPO = ("rollout_steps=32", "minibatch_size=128", "discount=0.97", "learning_rate=1e-3")
 TOY = "test/cart-follow-v0"
 # Their episodes end after fewer steps of all, so that their returns are seen earlier.
 FEW = "num_envs=8"
 
 
-# Random actions have 340, 50 and 8, zero actions 760, 0 and 10.
+# Random actions have 340 and 8, zero actions 760 and 10.
 @pytest.mark.parametrize(
     ("algorithm", "more", "id", "steps", "risen", "score", "enough"),
     [
-        ("td3", (*TD3, FEW), "dmc/cartpole-balance-v0", 60_000, 900, 850, 890),
-        ("td3", TD3, "dmc/reacher-easy-v0", 40_000, 800, 400, 550),
+        pytest.param(
+            *("td3", (*TD3, FEW), "dmc/cartpole-balance-v0", 60_000, 900, 850, 890),
+            marks=pytest.mark.nightly,
+        ),
         ("ppo", PPO, TOY, 40_000, 12, 12.5, 14),
     ],
 )

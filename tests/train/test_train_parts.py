@@ -75,11 +75,6 @@ class TestSettings:
         with pytest.raises(ConfigError, match="not of the form"):
             config.read(TD3Config, (), ["seed"])
 
-    def test_settings_that_do_not_go_together(self):
-        with pytest.raises(ConfigError, match="value_min"):
-            config.read(TD3Config, (), ["value_min=5", "value_max=1"])
-        assert config.read(TD3Config, (), ["value_max=300", "value_min=200"]).value_min == 200
-
     def test_an_unknown_algorithm_or_critic_names_the_nearest(self):
         with pytest.raises(ConfigError, match="did you mean td3"):
             algorithms.find("td")
@@ -201,7 +196,7 @@ class TestCritics:
 
     def test_a_projection_keeps_the_mean(self):
         """Closed form: reward + discount * mean, where nothing is cut off at the support's ends."""
-        critic = critics.Categorical(TD3Config())
+        critic = critics.Categorical(TD3Config(atoms=101))
         outputs = torch.randn(50, 101)
         reward, discount = 1 - torch.rand(50), 0.99 * torch.rand(50)
         target = critic.backup(outputs, reward, discount)
@@ -210,7 +205,7 @@ class TestCritics:
         torch.testing.assert_close(mean, reward + discount * critic.value(outputs))
 
     def test_where_nothing_follows_the_reward_is_left(self):
-        critic = critics.Categorical(TD3Config())
+        critic = critics.Categorical(TD3Config(atoms=101))
         target = critic.backup(torch.randn(1, 101), torch.tensor([2.25]), torch.zeros(1))
         wanted = torch.zeros(1, 101)
         wanted[0, 2], wanted[0, 3] = 0.75, 0.25
@@ -262,11 +257,6 @@ class TestCritics:
         moved = critic.value(critic.backup(outputs, reward, discount))
         torch.testing.assert_close(moved, reward + discount * critic.value(outputs))
 
-    def test_a_mean_is_learned_by_squares(self):
-        critic = critics.Mean(TD3Config())
-        loss = critic.loss(torch.tensor([[3.0]]), torch.tensor([[5.0]]))
-        assert loss.tolist() == [4.0]
-
 
 class TestDiscounts:
     def test_are_those_of_the_paper(self):
@@ -285,15 +275,6 @@ class TestDiscounts:
         assert weights.sum() == pytest.approx(1)
         for t in (0, 1, 3, 10, 30, 100):
             assert (weights * gammas**t).sum() == pytest.approx(1 / (1 + k * t), abs=2e-3)
-
-    def test_more_heads_are_closer(self):
-        def error(heads):
-            gammas = np.array(discounts.hyperbolic_discounts(heads, 0.1, 0.999))
-            weights = np.array(discounts.hyperbolic_weights(heads, 0.1, 0.999))
-            t = np.arange(100)[:, None]
-            return np.abs((weights * gammas**t).sum(-1) - 1 / (1 + 0.1 * t[:, 0])).max()
-
-        assert error(40) < error(10) < error(3)
 
     def test_what_the_actor_maximises(self):
         def of_heads(acting_value):
@@ -388,19 +369,6 @@ def test_observations_far_from_their_mean_are_clipped_in_both():
     np.testing.assert_allclose(
         acting(observation.numpy()), agent.actor(encoded).detach().numpy(), atol=1e-6
     )
-
-
-def test_hyperbolic_heads_span_the_discounts_as_published():
-    """Fedus et al.: from almost 0 to the largest, whose sum is 1 / (1 + k t)."""
-    found, weights = discounts.of_heads(
-        "hyperbolic", 0.99, 10, TD3Config().hyperbolic_k, "hyperbolic"
-    )
-    assert found[0] < 0.4
-    assert found[-1] == pytest.approx(0.99)
-    assert max(weights) < 0.5
-    for t in (1, 3, 10, 30):
-        total = sum(w * g**t for w, g in zip(weights, found, strict=True))
-        assert total == pytest.approx(1 / (1 + t), abs=0.07)
 
 
 def _updated(algorithm, **settings):

@@ -8,13 +8,14 @@ import pytest
 import torch
 
 from helpers import training_runs
+from helpers.stories import Story
 from helpers.training_runs import SMALL, assert_equal, mjgym_, weights
 from mjgym.cli.policies import load_policy
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
 from mjgym_train.learn import algorithms
-from mjgym_train.learn.buffer import ReplayBuffer
+from mjgym_train.learn.buffer import Batch, ReplayBuffer
 from mjgym_train.learn.pictures import Encoder, random_shift
 
 pytestmark = pytest.mark.torch
@@ -28,6 +29,17 @@ def _one_thread_one_seed():
 
 def pictures(*shape):
     return torch.randint(256, shape, dtype=torch.uint8)
+
+
+def transitions(count):
+    return Batch(
+        observation=pictures(count, 2, 33, 33, 3),
+        action=torch.rand(count, 1),
+        rewards=torch.rand(count, 1),
+        steps=torch.ones(count, dtype=torch.int64),
+        following=pictures(count, 2, 33, 33, 3),
+        terminated=torch.zeros(count, dtype=torch.bool),
+    )
 
 
 class TestShift:
@@ -65,8 +77,7 @@ class TestShift:
 class TestReplay:
     def test_keeps_bytes_and_stacks_them(self):
         buffer = ReplayBuffer(60, 2, (4, 5, 3), 1, n_step=2, history=3)
-        for name in ("observation", "following"):
-            assert buffer.state_dict()["arrays"][name].dtype == torch.uint8
+        assert buffer.state_dict()["arrays"]["observation"].dtype == torch.uint8
         for k in range(20):
             buffer.add(
                 observation=torch.full((2, 4, 5, 3), k, dtype=torch.uint8),
@@ -85,6 +96,38 @@ class TestReplay:
             wanted = (now - 2 + k).clamp(min=0)
             assert torch.equal(batch.observation[:, k, 3, 4, 2].int(), wanted)
         assert torch.equal(batch.following[:, -1, 0, 0, 0].int(), now + batch.steps)
+
+    @pytest.mark.parametrize("history", [1, 3])
+    def test_each_is_stored_once_and_all_that_follows_is_found(self, history):
+        """Against a buffer of vectors of the same numbers, as the ring comes around."""
+        shape, size = (2, 1, 3), 40
+        settings = {"n_step": 3, "history": history}
+        bytes_ = ReplayBuffer(2 * size, 2, shape, 1, **settings)
+        again = ReplayBuffer(2 * size, 2, shape, 1, **settings)
+        numbers = ReplayBuffer(2 * size, 2, 3, 1, **settings)
+
+        class Both:
+            def add(self, observation, following, **step):
+                numbers.add(observation=observation, following=following, **step)
+                seen, after = (
+                    x.byte()[:, None, None].expand(-1, *shape) for x in (observation, following)
+                )
+                bytes_.add(observation=seen, following=after, **step)
+
+        Story(Both(), 2, 95, np.random.default_rng(0))
+        for cut in (False, True):
+            if cut:
+                bytes_.cut(), numbers.cut()
+            again.load_state_dict(bytes_.state_dict())
+            for buffer in (bytes_, again):
+                found, wanted = (
+                    b.sample(900, torch.Generator().manual_seed(1)) for b in (buffer, numbers)
+                )
+                for name in ("observation", "following"):
+                    one, other = getattr(found, name), getattr(wanted, name)
+                    assert torch.equal(one[..., 0, 0, :].float(), other), name
+                assert torch.equal(found.steps, wanted.steps)
+        assert bytes_.state_dict()["ends"].shape[0] < size  # of 80 transitions
 
 
 class TestEncoder:
@@ -115,6 +158,47 @@ class TestEncoder:
         assert {id(p) for p in agent.encoder.parameters()} <= trained
         others = {id(p) for p in agent.actor_optimizer.param_groups[0]["params"]}
         assert not others & {id(p) for p in agent.encoder.parameters()}
+
+    @pytest.mark.parametrize("algorithm", ["ddpg", "td3"])
+    @pytest.mark.parametrize(
+        ("gradient", "by_critics", "by_actor"),
+        [
+            ("critic", {"encoder"}, set()),
+            ("actor", set(), {"encoder"}),
+            ("both", {"encoder"}, {"encoder"}),
+            ("separate", {"encoder"}, {"own_encoder"}),
+        ],
+    )
+    def test_whose_loss_trains_it(self, algorithm, gradient, by_critics, by_actor):
+        """One of the two optimisers moves; an encoder that it does not train stays as it was."""
+        cls = algorithms.find(algorithm)
+        delay = {"policy_delay": 1} if algorithm == "td3" else {}
+        for part, trained in (("critic", by_critics), ("actor", by_actor)):
+            settings = cls.Config(hidden=(8,), history=2, encoder_gradient=gradient, **delay)
+            agent = cls(settings, (33, 33, 3), 1)
+            still = agent.actor_optimizer if part == "critic" else agent.critic_optimizer
+            still.param_groups[0].update(lr=0.0, weight_decay=0.0)
+            before = {name: x.clone() for name, x in agent.named_parameters()}
+            agent.update(agent.preprocess(transitions(6)))
+            moved = {k for k, x in agent.named_parameters() if not x.equal(before[k])}
+            assert {k.split(".")[0] for k in moved if "encoder" in k} == trained
+
+    def test_an_encoder_of_the_actor_is_that_of_the_policy(self):
+        settings = algorithms.find("td3").Config(
+            hidden=(8,), history=2, encoder_gradient="separate", policy_delay=1
+        )
+        agent = algorithms.find("td3")(settings, (33, 33, 3), 1)
+        agent.update(agent.preprocess(transitions(6)))
+        acting = agent.policy(np.full(1, -1.0), np.full(1, 1.0))
+        seen = pictures(4, 2, 33, 33, 3)
+        for now in seen.unbind(1):
+            action = acting(now.numpy())
+        np.testing.assert_allclose(action, agent.mean_action(seen).numpy(), atol=1e-5)
+
+    def test_vectors_have_none(self):
+        settings = algorithms.find("td3").Config(encoder_gradient="both")
+        with pytest.raises(ConfigError, match="encoder_gradient: vectors have no encoder"):
+            algorithms.find("td3")(settings, 5, 1)
 
     def test_pictures_that_are_too_small_are_refused(self):
         assert Encoder((31, 31, 3), 1, 4, 5)(pictures(1, 1, 31, 31, 3)).shape == (1, 5)

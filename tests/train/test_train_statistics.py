@@ -1,13 +1,28 @@
 """Statistics of scores against closed forms and brute force, and the comparison of runs."""
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from mjgym import registry
+from mjgym.cli.app import app
 from mjgym.policies.run_errors import RunError
 from mjgym_train import comparison, metrics, statistics
+
+
+def curves_of(ids, experiments):
+    """Runs whose returns rise linearly, some more than others."""
+    steps = np.arange(0.0, 501.0, 100)
+    return [
+        comparison.Curve(name, id, seed, steps, steps / 10, steps * (k + 1) / 10 + seed**2, steps)
+        for name, seeds in experiments.items()
+        for k, id in enumerate(ids)
+        for seed in range(seeds)
+    ]
 
 
 class TestStatistics:
@@ -159,6 +174,66 @@ class TestComparison:
             metrics.append(file, lines("b", "dmc/x-v0", seed, [1, 20, 40 + seed]))
         comparison.plot(comparison.read([file]), tmp_path / "curves.png")
         assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_a_suite_is_its_mean_and_a_grid_of_six_columns(self):
+        pytest.importorskip("matplotlib")
+        ids = [id for id in registry.ids(namespace="dmc") if comparison.scaled(id)][:8]
+        curves = curves_of(ids, {"a": 3, "b": 5})
+        first, over_minutes, _, *tasks = comparison.figure_of(curves).axes
+        assert [axis.get_title() for axis in tasks] == ids
+        places = [axis.get_subplotspec() for axis in tasks]
+        found = [(place.rowspan.start, place.colspan.start) for place in places]
+        assert found == [(1 + k // 6, k % 6) for k in range(8)]
+        for axis, share in ((first, 1e3), (over_minutes, 600.0)):
+            for name, line in zip("ab", axis.get_lines()[:2], strict=True):
+                own = [curve for curve in curves if curve.experiment == name]
+                wanted = np.mean([curve.returns for curve in own], axis=0)
+                x = own[0].steps / share
+                np.testing.assert_allclose(np.interp(x, *line.get_data()), wanted, rtol=0.02)
+
+    def test_a_run_that_has_ended_counts_in_the_mean_with_its_last_evaluation(self):
+        """Tasks with budgets apart had no line at all."""
+        pytest.importorskip("matplotlib")
+        ids = [id for id in registry.ids(namespace="dmc") if comparison.scaled(id)][:5]
+        short = curves_of(ids[:1], {"a": 1})
+        long = [
+            dataclasses.replace(curve, steps=100 * curve.steps)
+            for curve in curves_of(ids[1:], {"a": 1})
+        ]
+        (line,) = comparison.figure_of([*short, *long]).axes[0].get_lines()
+        x, y = line.get_data()
+        assert (x[0], x[-1]) == (long[0].steps[0] / 1e3, long[0].steps[-1] / 1e3)
+        assert y[-1] == pytest.approx(np.mean([curve.returns[-1] for curve in (*short, *long)]))
+
+    def test_a_few_tasks_have_minutes_too(self):
+        pytest.importorskip("matplotlib")
+        curves = curves_of(["dmc/dog-run-v0", "l2m/walk_planar-v0"], {"a": 2})
+        labels = [axis.get_xlabel() for axis in comparison.figure_of(curves).axes]
+        both = list(comparison.LABELS.values())
+        assert labels == [*both, "return / 1,000", *both, *both]
+
+    @pytest.mark.parametrize("band", comparison.BANDS)
+    def test_bands(self, band):
+        """Closed form: values of five runs that differ by a constant."""
+        pytest.importorskip("matplotlib")
+        curves = curves_of(["dmc/dog-run-v0"], {"a": 5})
+        *_, axis, _ = comparison.figure_of(curves, band).axes
+        at_end = np.array([curve.returns[-1] for curve in curves])
+        low, line, high = np.quantile(at_end, (0.05, 0.5, 0.95))
+        if band == "intervals":
+            line, (low, high) = at_end.mean(), statistics.mean_interval(at_end)
+        assert axis.get_lines()[0].get_ydata()[-1] == pytest.approx(line)
+        (filled,) = axis.collections
+        ends = filled.get_paths()[0].vertices
+        at = ends[ends[:, 0] == ends[:, 0].max()][:, 1]
+        assert (at.min(), at.max()) == pytest.approx((low, high))
+
+    def test_an_unknown_band_is_refused(self, tmp_path):
+        file = tmp_path / "metrics.csv"
+        metrics.append(file, lines("a", "dmc/dog-run-v0", 0, [1, 2]))
+        done = CliRunner().invoke(app, ["compare", str(file), "--band", "quartiles"])
+        assert done.exit_code == 2
+        assert "'quartiles' is none; there are intervals" in done.output
 
     def test_lines_after_a_checkpoint_are_written_again(self, tmp_path):
         file = tmp_path / "metrics.csv"

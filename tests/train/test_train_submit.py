@@ -21,7 +21,6 @@ from training import scores
 
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym_train import config, evaluation, metrics, protocol, score_table
 from mjgym_train.learn import algorithms
@@ -180,7 +179,7 @@ class TestAdded:
         assert "results.csv" in done.output
         rows = score_table.read(table)
         assert len(rows) == 51
-        line = score_table.line(rows, "td3", ID)
+        line = scores.line_of(rows, "td3", ID)
         # Minute k of processor time has an evaluation of 60 k.
         assert line.on_the_way == {5: 300.0, 10: 600.0, 30: 1800.0}
         assert (line.scores, line.runs, line.cpu_minutes) == ([49.5], 1, 49.0)
@@ -298,11 +297,11 @@ class TestRefused:
         score_table.add(entry, tmp_path / "table")
         before = content(tmp_path / "table")
         rows = [dataclasses.replace(row, seed=1) for row in entry.rows]
-        other = {**entry.settings, "hidden": [9], "n_step": 5}
+        other = {**entry.settings, "hidden": [9], "n_step": 4}
         made = dataclasses.replace(entry, rows=rows, settings=other)
         with pytest.raises(RunError) as caught:
             score_table.add(made, tmp_path / "table")
-        assert "hidden is [9] in the run, [8] in the table; n_step is 5" in str(caught.value)
+        assert "hidden is [9] in the run, [8] in the table; n_step is 4" in str(caught.value)
         assert content(tmp_path / "table") == before
 
     @pytest.mark.parametrize("damage", ["", "a,b\n1,2\n", "exp_name"])
@@ -331,19 +330,6 @@ class TestRefused:
         with pytest.raises(OSError, match=r"x-v0_0"):
             score_table.add(dataclasses.replace(entry, rows=rows), table)
         assert content(table) == before
-
-
-class TestTogether:
-    def test_all_or_none(self, tmp_path):
-        (tmp_path / "old").write_bytes(b"before")
-        (tmp_path / "file").write_bytes(b"")
-        new = {tmp_path / "old": b"after", tmp_path / "a" / "b": b"x"}
-        with pytest.raises(FileExistsError):
-            atomic.write_together({**new, tmp_path / "file" / "below": b"y"})
-        assert content(tmp_path) == {"old": b"before", "file": b""}
-        assert not (tmp_path / "a").exists()
-        atomic.write_together(new)
-        assert content(tmp_path) == {"old": b"after", "file": b"", "a/b": b"x"}
 
 
 class TestPages:

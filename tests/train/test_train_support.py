@@ -85,7 +85,7 @@ class Costs:
         return observation, self.scale * reward + self.shift, *rest
 
 
-@pytest.mark.parametrize(("scale", "shift"), [(1, -1), (10, 0), (-3, 0.5)])
+@pytest.mark.parametrize(("scale", "shift"), [(1, -1), (10, 0)])
 def test_targets_are_not_cut_off(scale, shift, tmp_path):
     made = trainer(tmp_path / "run", *SMALL_REPLAY, algorithm="td3", steps=240)
     made.collector.envs.step = Costs(made, scale, shift)

@@ -3,6 +3,7 @@ written."""
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -12,6 +13,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
+import typer
 import yaml
 
 from helpers import training_runs
@@ -23,8 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
-from helpers.lanes import mostly_slow
-from mjgym.cli.policies import spaces_complaint
+from helpers.lanes import mostly_nightly
+from mjgym.cli import fields
+from mjgym.cli.policies import arguments_for, load_policy, spaces_complaint
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
 from mjgym_train import evaluation, score_table
@@ -54,7 +57,7 @@ def assert_scores(id: str, count: int) -> None:
     assert abs(found - stated) <= 3 * about.std / np.sqrt(count) + 1e-3 * stated
 
 
-# One of each family is always played, and the others with the slow tests, as is the walker of Learn
+# One of each family is always played, and some others each day, as is the walker of Learn
 # to Move, whose two episodes take as long as those of ten others.
 PLAYED = {
     id.partition("/")[0]: id for id in reversed(IDS) if not id.startswith(("l2m/", "legged/"))
@@ -73,7 +76,7 @@ class TestOfThePackage:
         assert {"algorithm", "seed", "env"} <= set(found.about.settings)
         command = found.about.fingerprint.get("learner", {}).get("command", "")
         assert not re.search(r"(^|[ =])/", command)  # a folder of the machine that trained it
-        env = gymnasium.make(id)
+        env = gymnasium.make(id, **found.about.arguments)
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
 
@@ -83,19 +86,37 @@ class TestOfThePackage:
         env = gymnasium.make(id, **subject.env)
         assert spaces_complaint(subject.name, subject.policy, env) == ""
 
-    @pytest.mark.parametrize("id", mostly_slow(IDS, PLAYED))
+    def test_acts_in_what_a_command_makes_for_it(self):
+        """With the arguments that it was scored with, unless the user sets others."""
+        id = "l2m/walk_around-v0"
+        assert arguments_for("random", id) == {}
+        env = fields.make(id, None, **arguments_for("trained", id))
+        assert env.unwrapped.task.seen_field == "sink"
+        action = load_policy("trained", env)(env.reset(seed=0)[0])
+        assert env.action_space.contains(action.astype(np.float32))
+        other = fields.make(id, ["seen_field=map"], **arguments_for("trained", id))
+        with pytest.raises(typer.BadParameter, match="it was trained with seen_field='sink'"):
+            load_policy("trained", other)
+
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 4, PLAYED))
     def test_earns_what_it_says(self, id):
         assert_scores(id, SEEDS)
 
 
 @pytest.mark.slow
 def test_one_earns_what_it_says_with_all_seeds():
-    assert_scores("dmc/walker-walk-v0", len(evaluation.SEEDS))
+    assert_scores("dmc/cheetah-run-v0", len(evaluation.SEEDS))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return short_run(tmp_path_factory.mktemp("finished") / "run")
 
 
 @pytest.fixture
-def run(tmp_path):
-    return short_run(tmp_path / "run")
+def run(finished, tmp_path):
+    """A copy of a short run, to be changed."""
+    return Run(shutil.copytree(finished.path, tmp_path / "run"))
 
 
 def short_run(folder: Path, *settings: str, algorithm: str = "td3", **given) -> Run:
@@ -126,10 +147,8 @@ def shelf(monkeypatch, folder: Path, run: Run, **changed) -> trained.About:
     ("algorithm", "settings"),
     [
         ("td3", ()),
-        pytest.param("td3", ("history=3", "layer_norm=false"), marks=pytest.mark.slow),
-        pytest.param("ddpg", ("normalize_observations=false",), marks=pytest.mark.slow),
-        pytest.param("d4pg", ("hidden=[32, 8, 16]",), marks=pytest.mark.slow),
-        pytest.param("sac", (), marks=pytest.mark.slow),
+        pytest.param("ddpg", ("history=3", "normalize_observations=false"), marks=pytest.mark.slow),
+        pytest.param("sac", ("hidden=[32, 8, 16]", "layer_norm=false"), marks=pytest.mark.slow),
         pytest.param("ppo", ("history=2",), marks=pytest.mark.slow),
     ],
 )
@@ -242,8 +261,16 @@ class TestBundling:
         assert not (tmp_path / "policies").exists()
 
     @pytest.mark.slow
-    def test_the_score_tables_policies_are_bundled(self, tmp_path, capsys):
+    def test_the_score_tables_policies_are_bundled(self, tmp_path, capsys, monkeypatch):
         """With the score and origin of the table; not those that score another return."""
+        scores, score = {}, bundle_policy._score
+
+        def once(settings, policy, *seeds):  # NumPy's and PyTorch's, of a hundred episodes each
+            if type(policy) not in scores:
+                scores[type(policy)] = score(settings, policy, *seeds)
+            return scores[type(policy)]
+
+        monkeypatch.setattr(bundle_policy, "_score", once)
         name = "dmc/ball_in_cup-catch-v0_0.yaml"
         file = score_table.FOLDER / "td3" / name
         entry = yaml.safe_load(file.read_text())

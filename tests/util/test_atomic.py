@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,13 +12,13 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.places import BENCHMARKS, DATA, SCRIPTS
+from helpers.places import ASSETS, BENCHMARKS, SCRIPTS
 from helpers.small_process import run_on_full_disk
 from mjgym.mjcf import export, load
 from mjgym.util import atomic
 
 SCRIPT = Path(sys.executable).with_name("mjgym")
-CLIP = DATA / "locomotion" / "clips" / "squat.amc"
+CLIP = ASSETS / "locomotion" / "clips" / "squat.amc"
 needs_limit = pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
 
 
@@ -70,6 +71,15 @@ class TestReplacing:
         ):
             pass
         assert caught.value.filename == str(tmp_path / "none")
+
+    def test_a_folder_that_takes_no_files_is_named(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("os.access", lambda place, mode: False)  # which root may always
+        with (
+            pytest.raises(PermissionError, match="no file can be written there") as caught,
+            atomic.replacing(tmp_path / "file.txt"),
+        ):
+            pass
+        assert caught.value.filename == str(tmp_path)
 
 
 class TestFilling:
@@ -164,3 +174,23 @@ def test_scripts_write_whole_files(path):
         if PLAIN.search(line) and "atomic." not in line and not line.endswith("save(")
     ]
     assert path.name in MAY or not plain, plain
+
+
+def test_what_a_killed_writer_has_left_goes_with_the_next_one(tmp_path):
+    program = (
+        "import os, pathlib; from mjgym.util import atomic\n"
+        "with atomic.replacing(pathlib.Path('checkpoint.pt')) as part:\n"
+        "    part.write_bytes(b'half')\n"
+        "    with atomic.stage(pathlib.Path()): os._exit(9)"
+    )
+    for _ in range(2):
+        died = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=False)
+        assert died.returncode == 9
+    assert len(list(tmp_path.iterdir())) == 2  # of the last one
+    with atomic.replacing(tmp_path / "checkpoint.pt") as own:
+        own.write_bytes(b"whole")
+        atomic.write_text(tmp_path / "checkpoint.pt", "another writer of this process")
+        assert own.exists()
+    with atomic.stage(tmp_path):
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.pt"]

@@ -1,6 +1,7 @@
 """Values of the command line and of YAML files as annotated types."""
 
 import math
+import re
 from typing import Any, Literal
 
 import pytest
@@ -51,5 +52,6 @@ def test_values_are_converted(value, hint, wanted):
     ],
 )
 def test_values_of_another_type_are_refused(value, hint):
-    with pytest.raises(ValueError, match=r".*"):
+    with pytest.raises(ValueError, match=re.escape(str(value))) as error:
         convert(value, hint)
+    assert error.value.args == (value,)

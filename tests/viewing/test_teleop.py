@@ -241,7 +241,7 @@ def datasets(tmp_path, monkeypatch):
     return tmp_path
 
 
-def record(name="demos", **kwargs):
+def record(name="demos-v0", **kwargs):
     """Two episodes that are kept and one between them that is dropped; what was seen of the two."""
     env, driver, clock = drive(max_episode_steps=12, **kwargs)
     recorder = collection.record(env, name)
@@ -285,7 +285,7 @@ def test_recorded_episodes_play_back_bit_for_bit(datasets):
     import minari
 
     kept = record()
-    found = collection.load("demos")
+    found = collection.load("demos-v0")
     assert found.count == 2
     env = found.environment()
     for number, seen in enumerate(kept):
@@ -311,7 +311,7 @@ def test_recorded_episodes_play_back_bit_for_bit(datasets):
 
 def test_what_is_not_the_recorded_step_is_found(datasets):
     record()
-    found = collection.load("demos")
+    found = collection.load("demos-v0")
     env = found.environment()
     episode = found.episode(1)
     episode.rewards[7] += 1e-15
@@ -323,7 +323,7 @@ def test_what_is_not_the_recorded_step_is_found(datasets):
 
 def test_a_session_shows_all_episodes_and_is_over(datasets):
     kept = record()
-    found = collection.load("demos")
+    found = collection.load("demos-v0")
     session = recorded.Replay(found.environment(), found)
     totals, shown = [], []
     while not session.over:
@@ -340,7 +340,7 @@ def test_a_session_shows_all_episodes_and_is_over(datasets):
 
 def test_settings_come_back_with_the_dataset(datasets):
     record(robot="Sawyer", observation="dict")
-    found = collection.load("demos")
+    found = collection.load("demos-v0")
     env = found.environment()
     assert env.unwrapped.task.robot == "Sawyer"
     assert found.episode(0).check(env).differs is None
@@ -349,24 +349,24 @@ def test_settings_come_back_with_the_dataset(datasets):
 def test_names_that_are_taken_or_none_are_refused(datasets):
     record()
     env = gymnasium.make(ID)
-    for name, message in (("demos", "there is a dataset"), ("a b!", "no dataset's name")):
+    for name, message in (("demos-v0", "there is a dataset"), ("a b!-v0", "no dataset's name")):
         with pytest.raises(collection.DemonstrationError, match=message):
             collection.record(env, name)
-    with pytest.raises(collection.DemonstrationError, match="did you mean demos"):
-        collection.load("demo")
+    with pytest.raises(collection.DemonstrationError, match="did you mean demos-v0"):
+        collection.load("demo-v0")
 
 
 def test_replay_on_the_command_line(datasets):
     record()
-    done = CliRunner().invoke(app, ["replay", "demos", "--check"])
+    done = CliRunner().invoke(app, ["replay", "demos-v0", "--check"])
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert lines[0].startswith("episode 0: 9 steps, bit for bit, ")
     assert lines[1] == "episode 1: 11 steps, bit for bit"
-    done = CliRunner().invoke(app, ["replay", "demos", "--check", "--episode", "2"])
+    done = CliRunner().invoke(app, ["replay", "demos-v0", "--check", "--episode", "2"])
     assert done.exit_code == 2
     assert "0 to 1" in done.output
-    assert CliRunner().invoke(app, ["replay", "none"]).exit_code == 1
+    assert CliRunner().invoke(app, ["replay", "none-v0"]).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -433,7 +433,7 @@ def test_an_interrupted_step_is_not_kept(datasets):
             return result
 
     env = Interrupted(env)
-    recorder = collection.record(env, "cut")
+    recorder = collection.record(env, "cut-v0")
     session = recorded.Driven(recorder, driver.act, 0, driver)
     for _ in range(4):
         driver.press("up")
@@ -442,7 +442,7 @@ def test_an_interrupted_step_is_not_kept(datasets):
     with pytest.raises(SystemExit):
         session.step()
     recorder.keep()
-    found = collection.load("cut")
+    found = collection.load("cut-v0")
     assert len(found.episode(0)) == 4
     assert found.episode(0).check(drive()[0]).differs is None
 
@@ -452,7 +452,7 @@ def test_an_interrupted_step_is_not_kept(datasets):
 def test_teleop_in_a_terminal_records_what_replay_plays(datasets, end):
     """The command itself, with its page, driven by the terminal's keys."""
     ours, theirs = pty.openpty()
-    command = [str(SCRIPT), "teleop", "robosuite/Lift", "--web", "--record", "mine"]
+    command = [str(SCRIPT), "teleop", "robosuite/Lift", "--web", "--record", "mine-v0"]
     environment = {**os.environ, "TERM": "dumb", "COLUMNS": "200"}
     process = subprocess.Popen(
         command, stdin=theirs, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
@@ -474,8 +474,8 @@ def test_teleop_in_a_terminal_records_what_replay_plays(datasets, end):
         process.kill()
         os.close(ours)
     assert process.returncode == (0 if end == "q" else 143), complaints
-    assert b"1 episode in 'mine-v0'" in out
-    found = collection.load("mine")
+    assert b"mjgym replay mine-v0\n" in out
+    found = collection.load("mine-v0")
     episode = found.episode(0)
     assert (episode.actions[:, 0] == PLACE).sum() >= 3
     assert episode.actions[0].any()  # nothing is recorded before the first key

@@ -9,10 +9,11 @@ from mjgym import registry
 from mjgym.checks import of_environments as runs
 from mjgym.checks import of_tasks as tasks
 from mjgym.checks.of_names import check_names
+from mjgym.checks.of_vector_envs import check_vector_env
 from mjgym.checks.subject import Subject
 from mjgym.checks.words import Result, Results, Status, error_line
 
-__all__ = ["Finding", "check"]
+__all__ = ["Finding", "check", "check_vector_env"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,9 +36,6 @@ def check(id: str, **kwargs: Any) -> list[Finding]:
     """Run all checks on a task.
 
     A check is left out if one that it depends on has failed.
-
-    Args:
-        **kwargs: of make.
 
     Returns:
         One finding or more for each check.
@@ -90,6 +88,7 @@ _CHECKS: tuple[tuple[str, Callable[[Subject], Results], tuple[str, ...]], ...] =
     ("snapshot", runs.check_snapshot, (*_EVERYTHING, "determinism", "finite")),
     ("reward", runs.check_reward, _EVERYTHING),
     ("time limit", runs.check_time_limit, _EVERYTHING),
+    ("compiled hooks", runs.check_compiled, _EVERYTHING),
     ("action space", tasks.check_action_space, ()),
     ("Gymnasium", runs.check_gymnasium, _EVERYTHING),
     ("observation names", tasks.check_observation_names, ("varies", "hooks")),

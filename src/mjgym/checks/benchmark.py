@@ -65,17 +65,12 @@ class Subject:
                 self.restart()
 
 
-def single(id: str, *, seed: int = 0, **kwargs: Any) -> Subject:
-    """`gymnasium.make`, one environment with random actions.
-
-    Args:
-        seed: of the first episode and of the actions.
-        **kwargs: of make.
-    """
+def single(id: str, **kwargs: Any) -> Subject:
+    """`gymnasium.make`, one environment with random actions."""
     env = gymnasium.make(id, **kwargs)
-    env.reset(seed=seed)
+    env.reset(seed=0)
     space: Any = env.action_space
-    actions = random_actions(space.low, space.high, (), np.float32, 1000, seed)
+    actions = random_actions(space.low, space.high, (), np.float32, 1000, 0)
 
     def call() -> bool:
         _, _, terminated, truncated, _ = env.step(next(actions))
@@ -221,7 +216,7 @@ class _Recording(Single):
         super().__init__(compile_model(task), task.varies)
         self.controls: list[np.ndarray] = []
 
-    runs_laws = False  # so that every physics step passes through `step`
+    compiles = False  # so that every physics step passes through `step`
 
     def step(self, control: Any, n: int, where: Any | None = None, *, forces: bool = False) -> None:
         self.controls.extend([np.array(control)] * n)
@@ -261,12 +256,7 @@ def reset_seconds(subject: Subject) -> float:
 
 
 def seconds_per_step(subject: Subject, seconds: float) -> float:
-    """Seconds per control step of one simulation in mid-episode.
-
-    Args:
-        subject: to time; it continues from its current state.
-        seconds: of measurement; restarts do not count.
-    """
+    """Seconds per control step of one simulation in mid-episode."""
     clock, call, restart = time.perf_counter, subject.call, subject.restart
     subject.advance(RAMP)
     calls, spent = 0, 0.0
@@ -318,11 +308,7 @@ def creation_seconds(
 def make(
     id: str, num_envs: int, *, threads: int | None = None, on: Mapping[str, Any] | None = None
 ) -> Any:
-    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device.
-
-    Args:
-        on: `backend` and `device` of a batch on a device.
-    """
+    """`gymnasium.make` for one environment, `gymnasium.make_vec` for more or on a device."""
     if on is not None:
         return gymnasium.make_vec(id, num_envs=num_envs, **on)
     if num_envs == 1:
@@ -354,9 +340,6 @@ def memory(id: str, num_envs: int, *, threads: int | None = None) -> float:
     """Bytes by which a fresh process grows for each environment of a batch, or for a single one.
 
     Another environment of the id is made first, so that libraries do not count.
-
-    Raises:
-        RuntimeError: the process fails; the message is its last line.
     """
     code = "import sys; from mjgym.checks.benchmark import growth; print(growth(*sys.argv[1:]))"
     task_class = gymnasium.spec(id).kwargs["task_class"]

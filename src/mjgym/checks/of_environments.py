@@ -13,8 +13,9 @@ from gymnasium.utils.env_checker import check_env
 from mjgym import registry
 from mjgym.checks.rollouts import Step, flat, row_of, run_steps, same, stepped, terms_of
 from mjgym.checks.subject import LONGEST_EPISODE, STARTS, STEPS, Subject
-from mjgym.checks.words import SHOWN, Result, Results, counted, error_line, listed
+from mjgym.checks.words import SHOWN, Result, Results, error_line, listed
 from mjgym.envs.infos import TERMS
+from mjgym.util.plurals import counted
 
 SHORT_EPISODE = 25  # control steps, for comparisons of more than one episode
 NUM_ENVS = 4
@@ -201,6 +202,18 @@ def check_time_limit(subject: Subject) -> Results:
     else:
         seconds = limit * task.control_timestep
         yield "pass", f"{limit} steps, {seconds:g} s" + (" (not played)" if played < limit else "")
+
+
+def check_compiled(subject: Subject) -> Results:
+    """Hooks are compiled, or run in NumPy for a reason: a remark, as results are the same."""
+    env: Any = subject.make().unwrapped
+    left = [f"{hook}: {reason}" for hook, reason in env.in_numpy.items()]
+    if env.uncompiled:
+        left = [f"all of them: {env.uncompiled}"]
+    yield (
+        "pass",
+        f"in NumPy, {'; '.join(left)}" if left else "a control step is one compiled function",
+    )
 
 
 def check_gymnasium(subject: Subject) -> Results:

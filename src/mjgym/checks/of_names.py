@@ -67,7 +67,7 @@ def check_names(cls: type[Task]) -> Results:
 
 
 def _resembles(name: str, hook: str) -> bool:
-    """Whether a method may be meant as a hook: by a known word, or by a similar spelling.
+    """Tell whether a method may be meant as a hook: by a known word, or by a similar spelling.
 
     `close` also suggests words that merely contain the name.
     """

@@ -10,7 +10,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.actions import UNLIMITED, controls
+from mjgym.actions import UNLIMITED, actuated
 from mjgym.checks.array_libraries import failures
 from mjgym.checks.subject import STARTS, Subject
 from mjgym.checks.words import (
@@ -20,7 +20,6 @@ from mjgym.checks.words import (
     Result,
     Results,
     batch_advice,
-    counted,
     error_line,
     listed,
 )
@@ -32,11 +31,13 @@ from mjgym.sim import Batched
 from mjgym.sim.engine import get_field
 from mjgym.task import Task, registrations
 from mjgym.task.models import compile_anew, compile_model
+from mjgym.task.registration import place_of
 from mjgym.util.docstrings import announced
+from mjgym.util.plurals import counted
 from mjgym.util.suggestions import or_else
 
 _NUMBERS = (bool, int, float)
-_ELEMENTS = {"joint": "njnt", "actuator": "nu", "sensor": "nsensor", "tendon": "ntendon"}
+_ELEMENTS = {"joint": "njnt", "actuator": "nactuator", "sensor": "nsensor", "tendon": "ntendon"}
 
 
 def check_build(subject: Subject) -> Results:
@@ -160,7 +161,7 @@ def check_array_libraries(subject: Subject) -> Results:
 
 def _run_hooks_on_batch(subject: Subject, n: int) -> dict[str, Any]:
     task = subject.task
-    simulations = Batched(compile_model(task), n, 1, task.varies)
+    simulations = Batched(compile_model(task), n, 1, task.varies, lagging=task.lagging)
     rngs = [np.random.default_rng(i) for i in range(n)]
     Episodes(BoundTask(task, simulations), rngs.__getitem__).reset()
     return run_hooks(task, simulations.view, np.zeros((n, len(subject.actions))))
@@ -236,7 +237,8 @@ def _missing_entries(subject: Subject) -> list[str]:
     """
     cls = type(subject.task)
     missing = [name for name in announced(cls) if name not in subject.entries]
-    others = [i for i, r in registrations.items() if r.task_class is cls and i != subject.id]
+    place = place_of(cls)
+    others = [i for i, r in registrations.items() if r.place == place and i != subject.id]
     for other in others if missing else ():
         env = gymnasium.make(other, observation="dict", disable_env_checker=True)
         space: Any = env.observation_space
@@ -248,10 +250,10 @@ def _missing_entries(subject: Subject) -> list[str]:
 def check_model_names(subject: Subject) -> Results:
     """Elements of the model have names."""
     model = subject.model
-    actuators = [control.name for control in controls(model)]
 
     def name(kind: str, i: int) -> str:
-        return str(actuators[i] if kind == "actuator" else getattr(model, kind)(i).name)
+        of_target = actuated(model, i)[1] if kind == "actuator" else ""
+        return str(getattr(model, kind)(i).name or of_target)
 
     unnamed = []
     for kind, size in _ELEMENTS.items():

@@ -51,7 +51,6 @@ def stepped(env: Any, action: np.ndarray) -> tuple[Step, bool]:
 
 
 def terms_of(info: dict[str, Any]) -> dict[str, Any]:
-    """The reward's factors by name."""
     return {k.removeprefix(TERMS): v for k, v in info.items() if k.startswith(TERMS)}
 
 
@@ -68,6 +67,7 @@ def run_steps(env: Any, actions: Iterable[np.ndarray], steps: int, seed: int) ->
 
 def play(env: Any, actions: Iterator[np.ndarray], steps: int) -> Episode:
     """One episode, or its beginning."""
+    env.unwrapped.run_in_numpy("NumPy's warnings are collected")
     with _warnings_of_numpy() as warned:
         episode = Episode([Step(flat(env.reset(seed=0)[0]))], False, warned)
         for _ in range(steps):
@@ -107,7 +107,6 @@ def _warnings_of_numpy() -> Iterator[list[str]]:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal to the bit."""
     return np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
 

@@ -36,9 +36,12 @@ class Subject:
         self.limit = min((limit for limit in limits if limit is not None), default=None)
         self.task: Task = env.unwrapped.task
         self.model = compile_model(self.task)  # never simulated: as before any episode
-        self.simulation = Single(compile_model(self.task), self.task.varies)
+        self.simulation = Single(
+            compile_model(self.task), self.task.varies, lagging=self.task.lagging
+        )
         self._rng = np.random.default_rng(0)
         self.episodes = Episodes(BoundTask(self.task, self.simulation), lambda i: self._rng)
+        self.episodes.run_in_numpy("its hooks are looked at")
         self.actions = self.task.actions(self.model)
         self.low, self.high = bounds(self.actions)
 
@@ -54,32 +57,26 @@ class Subject:
 
     @functools.cached_property
     def outputs(self) -> dict[str, Any]:
-        """The result of each hook for one simulation."""
         return run_hooks(self.task, self.begin(0), np.zeros(len(self.actions)))
 
     @functools.cached_property
     def entries(self) -> dict[str, np.ndarray]:
-        """The observation's entries for one simulation."""
         return {name: np.asarray(value) for name, value in self.outputs["observation"].items()}
 
     @functools.cached_property
     def signals(self) -> dict[str, Signal]:
-        """The labels of each entry of the observation."""
         shapes = {entry: value.shape for entry, value in self.entries.items()}
         return signals(self.task, self.begin(0), shapes)
 
     @functools.cached_property
     def index_names(self) -> list[str]:
-        """A name for each number of the flat observation."""
         return [f"{entry}, {name}" for entry, s in self.signals.items() for name in s.names]
 
     def random_actions(self, lead: tuple[int, ...] = (), seed: int = 0) -> Iterator[np.ndarray]:
-        """Endless random actions, uniform between their bounds."""
         return random_actions(self.low, self.high, lead, np.float32, STEPS, seed)
 
     @functools.cached_property
     def random_episode(self) -> "Episode":
-        """An episode with actions uniform in the control ranges."""
         actions = random_actions(self.low, self.high, (), np.float32, 500, 0)
         return play(self.make(), actions, min(self.limit or NO_LIMIT, LONGEST_EPISODE))
 

@@ -5,7 +5,6 @@ law, from the last bit on.
 """
 
 import json
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ import numpy as np
 import mjgym
 from mjgym.actions import UNLIMITED
 from mjgym.policies.network import begin
-from mjgym.util import atomic, npz
+from mjgym.util import atomic, bounded, npz
+from mjgym.util.bounded import UserError
 
 STEPS = 200  # of each trajectory, across episodes
 RANDOM, SCRIPTED, SINUSOIDAL = "random", "scripted", "sinusoidal"
@@ -28,7 +28,7 @@ _LARGEST_ABOUT = 1 << 20  # bytes
 _STATE = ("qpos", "qvel", "act")
 
 
-class TrajectoryError(ValueError):
+class TrajectoryError(UserError, ValueError):
     """A file holds no trajectories, or lacks the requested ones."""
 
 
@@ -55,11 +55,7 @@ class Difference:
 
 
 def trajectories(id: str) -> Iterator[tuple[str, np.ndarray]]:
-    """The trajectories of an id: the kind of its actions, and states, (STEPS + 1, n).
-
-    Raises:
-        gymnasium.error.Error: the id is not registered.
-    """
+    """The trajectories of an id: the kind of its actions, and states, (STEPS + 1, n)."""
     # Scripted policies read entries; images would not be used.
     options: dict[str, Any] = {"observation": "dict", "dtype": "float64"}
     env = gymnasium.make(id, **options)
@@ -122,11 +118,7 @@ class Sinusoidal:
 
 
 def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
-    """Record the trajectories of ids to a file, with a fingerprint; yields each id when done.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Record the trajectories of ids to a file, with a fingerprint; yields each id when done."""
     arrays = {_ABOUT: np.array(json.dumps(mjgym.fingerprint()))}
     with atomic.replacing(path) as part, part.open("wb") as file:
         for id in ids:
@@ -138,9 +130,6 @@ def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
 class Recorded:
     """A file written by `write`.
 
-    Attributes:
-        about: the fingerprint of the machine that recorded it.
-
     Raises:
         TrajectoryError: it is not such a file, or damaged.
     """
@@ -148,24 +137,19 @@ class Recorded:
     def __init__(self, path: str | Path) -> None:
         self._path = path
         try:
-            with zipfile.ZipFile(path) as file:
-                names = [name.removesuffix(".npy") for name in file.namelist()]
-        except (OSError, zipfile.BadZipFile) as error:
+            names = npz.names(path)
+        except (OSError, ValueError) as error:
             raise TrajectoryError(f"{path} holds no trajectories: {error}") from None
         self.ids = sorted({name.rpartition("/")[0] for name in names if "/" in name})
         try:
-            about = json.loads(str(self._array(_ABOUT, _LARGEST_ABOUT)))
+            about = bounded.json_of(str(self._array(_ABOUT, _LARGEST_ABOUT)), str(path))
             versions = about["versions"]
             self.about: dict[str, Any] = {**about, "versions": {**versions}}
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError):
             raise TrajectoryError(f"{path} does not say what has computed it") from None
 
     def compare(self, ids: Sequence[str]) -> Iterator[Difference]:
-        """Compute trajectories here and compare them with the file's.
-
-        Raises:
-            TrajectoryError: the file lacks one, or is damaged.
-        """
+        """Compute trajectories here and compare them with the file's."""
         if missing := sorted(set(ids) - set(self.ids)):
             raise TrajectoryError(f"{self._path} has no trajectory of {', '.join(missing)}")
         for id in ids:

@@ -36,11 +36,6 @@ def listed(names: Collection[str] | Arrays) -> str:
     return ", ".join(shown[:SHOWN]) + more
 
 
-def counted(n: int, noun: str) -> str:
-    """A number and its noun: "1 step", "2 steps"."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def error_line(error: Exception, cls: type[Task]) -> str:
     """An error in one line, with its place in the task's code."""
     files = set()

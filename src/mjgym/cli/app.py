@@ -1,12 +1,14 @@
 """The commands, and the display of their errors."""
 
+import errno
 import io
 import os
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 import mjgym
 from mjgym.cli import (
@@ -30,11 +32,26 @@ from mjgym.cli import (
     teleop,
     view,
 )
-from mjgym.cli.output import failing
+from mjgym.cli.output import fail, failing, say, sentence
 from mjgym.util import plugins
+from mjgym.util.bounded import UserError
 from mjgym.version import __version__
 
+
+class _Commands(TyperGroup):
+    """Commands whose errors of files, memory and what the user gave are printed as a sentence."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (UserError, OSError, MemoryError) as error:
+            if getattr(error, "errno", None) == errno.EPIPE:  # nobody reads what is printed
+                raise
+            fail(sentence(error))
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="MuJoCo control tasks for Gymnasium, single and batched.",
     epilog='Start with "mjgym list" and "mjgym guide"; "mjgym COMMAND --help" explains a command.',
     no_args_is_help=True,
@@ -91,12 +108,35 @@ def _mjgym(
             _ = mjgym.Task  # load the package, and the engine with it
 
 
+def _refuse_other_encodings() -> None:
+    """Refuse names that the engine and the formats of datasets cannot take."""
+    for word in sys.argv[1:]:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            say(f"{word!r}: this name is not UTF-8; rename the file", stderr=True)
+            sys.exit(1)
+
+
 def main() -> None:
     """Entry point of the console script."""
-    for stream in (sys.stdout, sys.stderr):
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:  # closed: a file that is opened would take its number
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
+            setattr(sys, name, open(number, "w", closefd=False))  # noqa: SIM115
+        stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # missing characters are shown as "?"
     try:
-        app()
+        try:
+            _refuse_other_encodings()
+            app()
+        finally:
+            sys.stdout.flush()
     except KeyboardInterrupt:
         sys.exit(130)
+    except OSError as error:  # of stdout: its reader has gone, or a disk is full
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # or Python complains of it in the end
+        if error.errno != errno.EPIPE:
+            say(f"the output cannot be written: {error.strerror}", stderr=True)
+        sys.exit(1)

@@ -16,6 +16,7 @@ from mjgym.cli.output import (
     facts,
     failing,
     print_json,
+    refusing,
     require_folder,
     reserved,
     say,
@@ -157,7 +158,8 @@ def _result(
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None
     alone = n == 1 and on is None
-    ours = benchmark.single(id) if alone else benchmark.batch(id, n, threads=threads, on=on)
+    with refusing(ValueError, prefix=f"{id}: "):
+        ours = benchmark.single(id) if alone else benchmark.batch(id, n, threads=threads, on=on)
     subjects = {"ours": ours, "limit": benchmark.engine(id, n, threads=threads)}
     rates = benchmark.rates(subjects, seconds, limit or float("inf"))
     reset = benchmark.reset_seconds(subjects["ours"])

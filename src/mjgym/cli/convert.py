@@ -1,15 +1,20 @@
 """`mjgym convert`: write a dataset of episodes in another format."""
 
 from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mjgym.cli import options
 from mjgym.cli.ids import import_named
-from mjgym.cli.output import fail, failing, progress, say
+from mjgym.cli.output import fail, progress, say
+from mjgym.util.plurals import counted
 
-NAMES = 'a path that ends with ".hdf5" (robomimic), "lerobot:NAME", or a name of Minari\'s'
+if TYPE_CHECKING:
+    from mjgym.datasets import Writer
+    from mjgym.datasets.recorder import Recorder
+
+NAMES = 'a path that ends with ".hdf5" (robomimic), "lerobot:NAME", or Minari\'s "NAME-v0"'
 
 
 def convert(
@@ -29,24 +34,23 @@ def convert(
 
     if module is not None:
         import_named(module)
-    with failing(datasets.DemonstrationError):
-        recorded = datasets.load(source)
-        about = {name: getattr(recorded.about, name) for name in ("algorithm", "description")}
-        with (
-            closing(recorded.environment()) as env,
-            closing(datasets.create(target, env, **about)) as writer,
-            progress() as bar,
-        ):
-            for number in bar.track(range(recorded.count), description="episodes"):
-                writer.add(recorded.episode(number))
-    say(kept(writer.kept, target))
+    recorded = datasets.load(source)
+    about = {name: getattr(recorded.about, name) for name in ("algorithm", "description")}
+    with (
+        closing(recorded.environment()) as env,
+        closing(datasets.create(target, env, **about)) as writer,
+        progress() as bar,
+    ):
+        for number in bar.track(range(recorded.count), description="episodes"):
+            writer.add(recorded.episode(number))
+    say(kept(writer))
     if recorded.note:
         fail(recorded.note)
 
 
-def kept(count: int, dataset: str) -> str:
-    """A line on the episodes that a command has written."""
-    if not count:
+def kept(recorded: "Writer | Recorder") -> str:
+    """A line on the episodes that a command has written, and where."""
+    if not recorded.kept:
         return "nothing is recorded"
-    episodes = f"{count} episode{'s' * (count != 1)}"
-    return f"{episodes} in {dataset!r}; play them again: mjgym replay {dataset}"
+    episodes, name = counted(recorded.kept, "episode"), recorded.name
+    return f"{episodes} in {recorded.place.absolute()}; play them again: mjgym replay {name}"

@@ -1,16 +1,30 @@
 """`mjgym demos`: record demonstrations of a task's scripted policy, or of a planner."""
 
 import contextlib
+import copy
+import itertools
 import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 import typer
 
 from mjgym.cli import fields, options
 from mjgym.cli.convert import kept
 from mjgym.cli.ids import ID
-from mjgym.cli.output import failing, progress, refusing, say
-from mjgym.cli.policies import SCRIPTED
+from mjgym.cli.output import progress, refusing, say
+from mjgym.cli.policies import (
+    RANDOM,
+    SCRIPTED,
+    TRAINED,
+    arguments_for,
+    load_policy,
+    network,
+    planners,
+)
+from mjgym.policies.network import begin
 
 if TYPE_CHECKING:
     from mjgym.datasets import Writer
@@ -24,12 +38,17 @@ def demos(
     out: Annotated[str, typer.Option(metavar="NAME", help="The dataset to write.")],
     expert: Annotated[
         str,
-        typer.Option(metavar="EXPERT", help=f'"{SCRIPTED}", or a planner such as "mppi".'),
+        typer.Option(
+            metavar="EXPERT",
+            help=f'"{SCRIPTED}", a planner such as "mppi", "{TRAINED}" (the bundled policy), the'
+            f' folder of a run, a policy file, or "{RANDOM}".',
+        ),
     ] = SCRIPTED,
     count: Annotated[int, typer.Option(min=1, help="Episodes to keep.")] = 200,
     keep: Annotated[
-        Literal["successes", "all"], typer.Option(help="Which episodes to keep.")
-    ] = "successes",
+        Literal["successes", "all"] | None,
+        typer.Option(help="Which episodes to keep. Default: all of networks and random actions."),
+    ] = None,
     seed: options.Seed = 0,
     after: Annotated[
         int, typer.Option(min=0, help="Control steps after success, with which an episode ends.")
@@ -65,25 +84,29 @@ def demos(
     ] = None,
     set: options.Settings = None,
 ) -> None:
-    """Record demonstrations of a task's scripted policy, or of a planner.
+    """Record demonstrations of a task's scripted policy, of a planner, or of a trained policy.
 
     An episode ends a few steps after success. Its seed makes it again, and `mjgym replay NAME
     --check` repeats each step bit for bit, unless there is noise that the recorded actions lack.
 
-    The name chooses the format: "lift" or "lift-v0" is a Minari dataset, "lift.hdf5" a file of
-    robomimic's.
+    The name chooses the format: "lift.hdf5" is a file of robomimic's, "lift-v0" a Minari dataset,
+    which is kept in Minari's folder (MINARI_DATASETS_PATH).
 
     Ctrl-C ends the command; the episodes so far are kept.
     """
     from mjgym import datasets
 
+    with refusing(datasets.DemonstrationError, hint="'--out'"):
+        datasets.require_named(out)
     if envs is None:
         envs = min(count, BATCH_WITH_PICTURES if pictures else BATCH)
-        if expert != SCRIPTED:
+        if expert in planners():
             envs = 1  # planned for one after the other
-    arguments: dict[str, Any] = {"observation": observation}
+    scored = arguments_for(expert, id)
+    arguments: dict[str, Any] = {**scored, "observation": observation}
     if pictures:
         arguments = {
+            **scored,
             "observation": f"{observation}+pixels",
             "pixels": {
                 "camera": tuple(pictures) if len(pictures) > 1 else pictures[0],
@@ -98,16 +121,14 @@ def demos(
             fields.make(id, set, envs, **arguments, autoreset_mode="Disabled")
         ) as batch,
     ):
-        scripted = expert == SCRIPTED
-        policy = _script(env.unwrapped.task, id) if scripted else _planner(expert, batch)
-        author = "its scripted policy" if scripted else f"planning ({expert})"
+        policy, author = _expert(expert, env, batch, set, seed, scored)
+        everything = keep == "all" or (keep is None and isinstance(policy, _EachItsOwn))
         perturbed = f", with noise of {noise:g} in its actions" * bool(noise)
         recorded = "; recorded are those before the noise" * bool(noise and actions == "expert")
         description = f"{id}, by {author}{perturbed}{recorded}"
         with (
-            failing(datasets.DemonstrationError),
             contextlib.closing(
-                datasets.create(out, env, algorithm=expert, description=description)
+                datasets.create(out, env, algorithm=Path(expert).name, description=description)
             ) as writer,
             contextlib.closing(
                 datasets.attempts(
@@ -115,7 +136,53 @@ def demos(
                 )
             ) as attempts,
         ):
-            _collect(attempts, writer, count, keep == "successes")
+            _collect(attempts, writer, count, not everything)
+
+
+class _EachItsOwn:
+    """Policies of flat observations, one for each sub-environment, that get entries by name."""
+
+    def __init__(self, policies: Sequence[Any]) -> None:
+        self._policies = policies
+        self.restart(np.ones(len(policies), dtype=bool))
+
+    def restart(self, where: np.ndarray) -> None:
+        for i in np.flatnonzero(where).tolist():
+            begin(self._policies[i])
+
+    def __call__(self, entries: Mapping[str, np.ndarray]) -> np.ndarray:
+        rows = np.concatenate([part.reshape(len(part), -1) for part in entries.values()], 1)
+        return np.stack([act(row) for act, row in zip(self._policies, rows, strict=True)])
+
+
+class _Random:
+    """Uniform actions, drawn anew from the seed of each episode."""
+
+    def __init__(self, env: Any, seeds: Iterator[int]) -> None:
+        self._env, self._seeds = env, seeds
+
+    def begin(self) -> None:
+        self._act = load_policy(RANDOM, self._env, seed=next(self._seeds))
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        return self._act(observation)
+
+
+def _expert(
+    name: str, env: Any, batch: Any, settings: list[str] | None, seed: int, scored: dict[str, Any]
+) -> tuple[Any, str]:
+    """The policy of a name, and what to call it in a description."""
+    task, id, count = env.unwrapped.task, env.spec.id, batch.num_envs
+    if name == SCRIPTED:
+        return _script(task, id), "its scripted policy"
+    if name == RANDOM:
+        seeds = itertools.count(seed)
+        return _EachItsOwn([_Random(env, seeds) for _ in range(count)]), "random actions"
+    with contextlib.closing(fields.make(id, settings, **scored)) as flat:  # as networks observe
+        found = network(name, flat)
+    if found is None:
+        return _planner(name, batch), f"planning ({name})"
+    return _EachItsOwn([copy.deepcopy(found) for _ in range(count)]), f"policy {Path(name).name}"
 
 
 def _script(task: Any, id: str) -> Any:
@@ -123,7 +190,9 @@ def _script(task: Any, id: str) -> Any:
         policy = task.scripted_policy()
     if policy is None:
         raise typer.BadParameter(
-            f"There is no scripted policy for {id}, only for {', '.join(_with_script())}."
+            f"There is no scripted policy for {id}: take a planner, such as --expert mppi, or give"
+            f" {type(task).__name__} the method scripted_policy, which returns a function from"
+            " entries of the observation to the action."
         )
     return policy
 
@@ -133,18 +202,6 @@ def _planner(name: str, batch: Any) -> Any:
 
     with refusing(ValueError, hint="'--expert'"):
         return Planner(batch, name)
-
-
-def _with_script() -> list[str]:
-    from mjgym import registry
-
-    ids = []
-    for id in registry.ids():
-        registration = registry.registration(id)
-        with contextlib.suppress(ValueError):  # the task lacks an entry of its script
-            if registration.task_class(**registration.fields).scripted_policy() is not None:
-                ids.append(id)
-    return ids
 
 
 def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> None:
@@ -165,4 +222,4 @@ def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> No
                 printed = time.monotonic()
                 say(f"{writer.kept} of {count} kept, {doing}", stderr=True)
     say(f"{won} of {tried} episodes succeeded")
-    say(kept(writer.kept, writer.name))
+    say(kept(writer))

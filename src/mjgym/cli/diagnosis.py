@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from mjgym.util.packaged import install
+from mjgym.util.packaged import install, package_folder
 
 PEERS = (
     "dm_control",
@@ -30,9 +30,40 @@ PEERS = (
 BLAS_SIZE = 256  # of square matrices
 NARROW = ("Haswell", "Zen")  # OpenBLAS's kernels of 256 bits
 SAMPLE = "dmc/cartpole-swingup-v0"
-LAW_SAMPLE = "robosuite/Lift-v0"  # its law is compiled by numba
+HOOK_SAMPLE = "robosuite/Lift-v0"  # its hooks are compiled between physics steps, too
+SWITCH = "MJGYM_DISABLE_COMPILED"  # 1: hooks run on arrays
 REQUIRED = ("mujoco", "numpy", "gymnasium")
 GPU_TIMEOUT = 20.0  # s
+
+# Packages written for MuJoCo 3, and what lets them run.
+_INSTALL_CALL = 'call mjgym_compat.install("{}") before its import'
+_APART = 'install it in an environment of its own, with "mujoco<4"'
+REMEDIES = {
+    "dm_control": _INSTALL_CALL,
+    "robosuite": _INSTALL_CALL,
+    "gymnasium_robotics": _APART,
+    "metaworld": _APART,
+}
+# Fields of MjModel and MjData that MuJoCo 4 removed, and those of MjData that are MjModel's now.
+REMOVED = (
+    *("cam_orthographic", "flex_evpair", "flex_evpairadr", "flex_evpairnum", "flex_internal"),
+    *("nflexevpair", "qM", "iM", "iM_rownnz", "iM_rowadr", "iM_colind", "iLD", "iLDiagInv"),
+    *("efc_diagApprox", "iefc_J", "iefc_J_rownnz", "iefc_J_rowadr", "iefc_J_rowsuper"),
+    *("iefc_J_colind", "maxuse_threadstack"),
+)
+MOVED = (
+    *("flexedge_J_rownnz", "flexedge_J_rowadr", "flexedge_J_colind"),
+    *("ten_J_rownnz", "ten_J_rowadr", "ten_J_colind"),
+)
+# What code for MuJoCo 3 reads or writes, and why it fails.
+OUTDATED = {
+    "removed fields:": re.compile(rf"""[.'"]({"|".join(REMOVED)})\b"""),
+    "fields that are MjModel's now:": re.compile(rf"""(?:data\.|['"])({"|".join(MOVED)})\b"""),
+    "enumerations that equal no integer of NumPy:": re.compile(
+        r"\bin [(\[]\s*mujoco\.(mjt\w+)|\bmujoco\.(mjt\w+)\.\w+ [!=]="
+    ),
+    "rows that are longer now:": re.compile(r"\.(eq_data)\[\w+\] = "),
+}
 
 # Any of these renders without a window; names of Debian and Ubuntu packages.
 _INSTALL = "apt-get update && apt-get install -y --no-install-recommends"
@@ -68,14 +99,15 @@ def examine() -> dict[str, Any]:
     backends = gl_report()
     judge_gl(backends, gpus, problems, notes, chosen, refusal)
     judge_versions(problems)
+    judge_migration(notes)
     problems += print_["warnings"]
-    law = _law(problems)
-    judge_law(law, _version("numba"), problems, notes)
+    hooks = _hooks(problems)
+    judge_hooks(hooks, _version("llvmlite"), problems, notes)
     load, quota = _load(), _quota()
     judge_cores(print_["machine"], load, quota, problems, notes)
     return {
         "fingerprint": print_,
-        "law": law,
+        "hooks": hooks,
         "blas": judge_blas(print_["machine"], notes),
         "load": load,
         "quota": quota,
@@ -90,7 +122,6 @@ def examine() -> dict[str, Any]:
 
 
 def chosen_backend() -> str:
-    """The backend in MUJOCO_GL, as MuJoCo reads it."""
     chosen = os.environ.get("MUJOCO_GL", "").lower().strip()
     return {"glx": "glfw", "wgl": "glfw"}.get(chosen, chosen)
 
@@ -160,7 +191,7 @@ def judge_blas(machine: dict[str, Any], notes: list[str]) -> dict[str, Any]:
     return {"kernels": kernels, "gigaflops": rate}
 
 
-def _law(problems: list[Problem]) -> dict[str, str]:
+def _hooks(problems: list[Problem]) -> dict[str, Any]:
     import gymnasium
 
     import mjgym
@@ -168,24 +199,24 @@ def _law(problems: list[Problem]) -> dict[str, str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the reason is reported
-            law: dict[str, str] = mjgym.fingerprint(gymnasium.make(LAW_SAMPLE))["law"]
-            return law
+            hooks: dict[str, Any] = mjgym.fingerprint(gymnasium.make(HOOK_SAMPLE))["hooks"]
+            return hooks
     except Exception as error:
-        problem = _broken(LAW_SAMPLE, error)
+        problem = _broken(HOOK_SAMPLE, error)
         _add(problems, problem, "pip install --force-reinstall -e .")
-        return {"runs": "", "reason": problem}
+        return {"run": "", "reason": problem, "in_numpy": {}}
 
 
-def judge_law(
-    law: dict[str, str], numba: str | None, problems: list[Problem], notes: list[str]
+def judge_hooks(
+    hooks: dict[str, Any], llvmlite: str | None, problems: list[Problem], notes: list[str]
 ) -> None:
-    """Report a law that runs on arrays: a problem with this version of numba, None without it."""
-    if law["runs"] == "arrays":
-        if numba is None or os.environ.get("NUMBA_DISABLE_JIT") == "1":
-            notes.append(f"control laws run on arrays, which takes longer: {law['reason']}")
+    """Report hooks that run on arrays: a problem with this version of LLVM, None without it."""
+    if hooks["run"] == "arrays":
+        if llvmlite is None or os.environ.get(SWITCH) == "1":
+            notes.append(f"hooks run on arrays, which takes longer: {hooks['reason']}")
         else:
-            fix = "export NUMBA_CACHE_DIR=FOLDER, empty and with space, and install NumPy's wheel"
-            _add(problems, f"control laws are not compiled: {law['reason']}", fix)
+            fix = "install NumPy's and MuJoCo's wheels"
+            _add(problems, f"hooks are not compiled: {hooks['reason']}", fix)
 
 
 def _broken(id: str, error: Exception) -> str:
@@ -228,7 +259,7 @@ def _gpus(problems: list[Problem]) -> list[dict[str, str]]:
 def judge_warp(
     gpus: list[dict[str, str]], problems: list[Problem], notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Devices that Warp sees; a GPU that it does not see is a problem."""
+    """List the devices that Warp can use; a GPU missing from them is noted as a problem."""
     if _version("warp-lang") is None or _version("mujoco-warp") is None:
         if gpus:
             notes.append(f'{install("gpu")} for make_vec(..., backend="warp") on the GPU')
@@ -315,6 +346,38 @@ def judge_versions(
             if not _holds(version, sign, bound):
                 problem = f"{name} {version} is installed, needed is {requirement}"
                 _add(problems, problem, f'pip install "{requirement}"')
+
+
+def judge_migration(notes: list[str]) -> None:
+    """Note what installed packages use of MuJoCo 3 that this one does not offer."""
+    for package, remedy in REMEDIES.items():
+        with contextlib.suppress(ImportError):
+            found = _outdated(package_folder(package))
+            for requirement in metadata.requires(package) or []:
+                if requirement.startswith(("mujoco==3", "mujoco<4")):
+                    found.append(f"it requires {requirement}")
+            if found:
+                name = f"{package} {_version(package)}"
+                notes.append(
+                    f"{name} is written for MuJoCo 3 ({'; '.join(found)}): {remedy.format(package)}"
+                )
+
+
+def _outdated(folder: Path) -> list[str]:
+    names: dict[str, set[str]] = {}
+    files: dict[str, set[str]] = {}
+    for path in folder.rglob("*.py"):
+        if path.name.endswith("_test.py"):
+            continue
+        text = path.read_text(errors="replace")
+        for kind, pattern in OUTDATED.items():
+            for use in pattern.finditer(text):
+                names.setdefault(kind, set()).add(use[use.lastindex or 0])
+                files.setdefault(kind, set()).add(path.relative_to(folder).as_posix())
+    return [
+        f"{kind} {', '.join(sorted(names[kind]))} in {', '.join(sorted(files[kind]))}"
+        for kind in names
+    ]
 
 
 def _holds(version: str, sign: str, bound: str) -> bool:

@@ -55,7 +55,7 @@ def _fingerprint_rows(report: dict[str, Any]) -> dict[str, str]:
     from mjgym.cli.info import fingerprint_facts
 
     print_, machine = report["fingerprint"], report["fingerprint"]["machine"]
-    rows = fingerprint_facts({**print_, "law": report["law"], "warnings": []})
+    rows = fingerprint_facts({**print_, "hooks": report["hooks"], "warnings": []})
     allowed = f"{machine['allowed_cores']} allowed of {machine['cores']}"
     rows["cores"] = allowed + (f", quota {report['quota']:g}" if report["quota"] else "")
     blas = report["blas"]

@@ -1,6 +1,5 @@
 """`--set name=value`: arguments of a task on the command line."""
 
-import ast
 import contextlib
 import types
 import typing
@@ -9,6 +8,7 @@ from typing import Any
 
 import typer
 
+from mjgym.util.bounded import literal
 from mjgym.util.values import convert
 
 OPTIONS = {"render_quality": "quality", "opponent": "policy"}
@@ -16,7 +16,7 @@ OPTIONS = {"render_quality": "quality", "opponent": "policy"}
 
 
 def pairs(settings: list[str] | None) -> dict[str, str]:
-    """Texts of the form "name=value" by name."""
+    """Split texts of the form "name=value" into values by name."""
     values: dict[str, str] = {}
     for setting in settings or ():
         name, equals, text = setting.partition("=")
@@ -42,8 +42,8 @@ def arguments(id: str, settings: list[str] | None) -> dict[str, Any]:
 def _value(name: str, text: str, hint: Any) -> Any:
     if hint in (None, Any):  # no field of the task: make checks it
         try:
-            return ast.literal_eval(text)
-        except (ValueError, SyntaxError):
+            return literal(text)
+        except ValueError:
             return text
     try:
         return convert(text, hint)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mjgym.cli import options
-from mjgym.cli.ids import completed, known_ids
+from mjgym.cli.ids import known_ids
 from mjgym.cli.output import console, print_json, refusing, say, table
 
 if TYPE_CHECKING:
@@ -15,14 +15,7 @@ if TYPE_CHECKING:
 
 
 def fingerprint(
-    ids: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[ID]...",
-            autocompletion=completed,
-            help="Default: all of the package, or all of the file.",
-        ),
-    ] = None,
+    ids: options.AnyIds = None,
     write: Annotated[
         Path | None, typer.Option(help="Record trajectories into this file.", dir_okay=False)
     ] = None,

@@ -34,10 +34,6 @@ def gl_report(
 ) -> list[dict[str, Any]]:
     """Try backends, and render a few frames of a task with those that work.
 
-    Args:
-        backends: as `MUJOCO_GL` names them.
-        timeout: s, for each.
-
     Returns:
         For each backend `backend`, `works`, `vendor`, `renderer`, `version`, `frames_per_second`
         and `error` (why it does not work, or None).

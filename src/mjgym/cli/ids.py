@@ -13,6 +13,7 @@ from types import ModuleType
 import typer
 
 from mjgym.cli.output import refusing, require
+from mjgym.util.bounded import MOST_BYTES
 from mjgym.util.suggestions import close
 
 PLUGINS = ("gymnasium_robotics",)  # packages that register ids once they are imported
@@ -36,17 +37,17 @@ def known_id(value: str) -> str:
         return _id_of_run(Path(value))
     if _is_file(value):
         return _only_id(value)
-    module, _, id = value.rpartition(":")
-    if module:
-        import_named(module)
+    module, id = _module_and_id(value)
+    own = _ids_in(import_named(module)) if module else []
     registered = find_id(id)
     if registered is None:
         if other_id(id):
             raise typer.BadParameter(
                 f"{id!r} is of another package; this takes ids of mjgym alone."
             )
-        near = _nearest_others(id) or nearest_ids(id)
-        raise typer.BadParameter(f"there is no id {id!r}.{near}{_own(module, id)}")
+        near = _question(close(id, own, alike=_ALIKE) or own[:3])
+        near = near or _nearest_others(id) or nearest_ids(id)
+        raise typer.BadParameter(f"there is no id {id!r}.{near}{_module_id(module, id)}")
     return registered
 
 
@@ -64,7 +65,7 @@ def _known_or_other(context: typer.Context, value: str) -> str:
     """`known_id`, or an id of another package, whose module is kept for the command."""
     if run_folder(value) or _is_file(value):
         return known_id(value)
-    module, _, id = value.rpartition(":")
+    module, id = _module_and_id(value)
     if module:
         import_named(module)
         context.meta[MODULE] = str(Path(module).resolve()) if _is_file(module) else module
@@ -72,8 +73,17 @@ def _known_or_other(context: typer.Context, value: str) -> str:
     return other or known_id(value)
 
 
+def _module_and_id(value: str) -> tuple[str, str]:
+    """Module, or an empty text, and id of "module:id"; the colon of a drive is none of these."""
+    drive = value[:2] if re.match(r"[A-Za-z]:[\\/]", value) else ""
+    module, _, id = value.removeprefix(drive).rpartition(":")
+    if drive and not module:
+        raise typer.BadParameter(f"there is no file {value}.")
+    return drive + module, id
+
+
 def run_folder(value: str) -> bool:
-    """Whether an argument is the folder of a run of `mjgym train`."""
+    """Tell whether an argument is the folder of a run of `mjgym train`."""
     return os.path.isfile(os.path.join(value, "config.yaml"))  # False for what can be no path
 
 
@@ -104,18 +114,17 @@ def _only_id(file: str) -> str:
     return registered[0]
 
 
-def import_named(module: str) -> None:
+def import_named(module: str) -> ModuleType:
     """Import a module that an argument names, see `load`."""
     with refusing(ModuleError):
-        load(module)
+        return load(module)
 
 
 def known_ids(values: list[str]) -> list[str]:
-    """`known_id` of each."""
     return [known_id(value) for value in values]
 
 
-def _own(module: str, id: str) -> str:
+def _module_id(module: str, id: str) -> str:
     from mjgym import registry
 
     space = id.partition("/")[0]
@@ -170,7 +179,10 @@ def _nearest_others(value: str) -> str:
     import gymnasium
 
     theirs = [] if "/" in value else [id for id in gymnasium.registry if "/" not in id]
-    near = close(value, theirs, alike=0.75) if re.search(r"-v\d+$", value) else []
+    return _question(close(value, theirs, alike=0.75) if re.search(r"-v\d+$", value) else [])
+
+
+def _question(near: list[str]) -> str:
     return f" Did you mean {', '.join(near)}?" if near else ""
 
 
@@ -200,36 +212,35 @@ def nearest_ids(value: str) -> str:
             bare.setdefault(id.partition("/")[2], []).append(id)
         matches = close(value, bare, alike=_ALIKE)
         near = [id for match in matches for id in bare[match]]
-    return f" Did you mean {', '.join(near)}?" if near else ""
+    return _question(near)
 
 
 def ids_of(value: str) -> list[str]:
-    """The ids for an id, for "module:id", or registered by a module or file.
-
-    Raises:
-        ModuleError: the module fails.
-    """
+    """The ids for an id, for "module:id", or registered by a module or file."""
     from mjgym import registry
 
-    if ":" in value or find_id(value) or (value.count("/") == 1 and not _is_file(value)):
+    named = ":" in value or find_id(value) or value.count("/") == 1
+    if named and not _is_file(value):
         return [known_id(value)]
     if run_folder(value):
         return [_id_of_run(Path(value))]
     before = set(registry.ids())
-    module = load(value)
-    prefixes = (module.__name__, f"{module.__name__}.")
-    ids = [
-        id
-        for id in registry.ids()
-        if id not in before
-        or (name := registry.registration(id).task_class.__module__) == prefixes[0]
-        or name.startswith(prefixes[1])
-    ]
+    own = _ids_in(load(value))
+    ids = [id for id in registry.ids() if id not in before or id in own]
     if not ids:
         raise typer.BadParameter(
             f'{value} registers no ids: put @register("my/task-v0") above the task\'s class'
         )
     return ids
+
+
+def _ids_in(module: ModuleType) -> list[str]:
+    """The ids of the tasks in a module, or in modules below it."""
+    from mjgym import registry
+
+    classes = {id: registry.registration(id).task_class.__module__ for id in registry.ids()}
+    name = module.__name__
+    return [id for id, inside in classes.items() if f"{inside}.".startswith(f"{name}.")]
 
 
 def _is_file(value: str) -> bool:
@@ -240,9 +251,6 @@ def load(name: str) -> ModuleType:
     """Import a module by its name, including the working folder, or by the path of its file.
 
     Its output goes to stderr, as stdout may be JSON.
-
-    Raises:
-        ModuleError: it fails.
     """
     importlib.invalidate_caches()
     here = str(Path.cwd())
@@ -266,6 +274,8 @@ def load(name: str) -> ModuleType:
 def _load_file(path: Path) -> ModuleType:
     if not os.path.isfile(path):
         raise typer.BadParameter(f"there is no file {path}.")
+    if path.stat().st_size > MOST_BYTES:
+        raise typer.BadParameter(f"{path} has more than {MOST_BYTES:,} bytes.")
     path = path.resolve()
     folder = str(path.parent)
     if folder not in sys.path:  # for modules beside it

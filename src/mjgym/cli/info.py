@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 from mjgym.cli import fields, options
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, print_json, reserved, table
+from mjgym.util.plurals import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 _SIZES = {
-    "nq": "positions",
-    "nv": "velocities",
-    "na": "activations",
-    "nu": "controls",
-    "nbody": "bodies",
-    "njnt": "joints",
-    "ngeom": "geoms",
-    "nsensor": "sensors",
-    "ntendon": "tendons",
+    "nq": ("position", "positions"),
+    "nv": ("velocity", "velocities"),
+    "na": ("activation", "activations"),
+    "nu": ("control", "controls"),
+    "nbody": ("body", "bodies"),
+    "njnt": ("joint", "joints"),
+    "ngeom": ("geom", "geoms"),
+    "nsensor": ("sensor", "sensors"),
+    "ntendon": ("tendon", "tendons"),
 }
 
 
@@ -94,7 +95,8 @@ def _paragraphs(description: str) -> list[str]:
 def _facts(data: dict[str, Any]) -> dict[str, str]:
     limit, control = data["max_episode_steps"], data["control_timestep"]
     substeps = round(control / data["physics_timestep"])
-    sizes = [f"{data['model'].get(k, 0)} {name}" for k, name in _SIZES.items()]
+    counts = {names: data["model"].get(size, 0) for size, names in _SIZES.items()}
+    sizes = [f"{n} {one if n == 1 else more}" for (one, more), n in counts.items() if n]
     rows = {
         "file": f"{data['file']}:{data['line']}" if data["file"] else "",
         "class": data["task"],
@@ -103,7 +105,7 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
         "episode": f"{limit} steps, {limit * control:g} s" if limit else "no time limit",
         "trained": f"{data['trained']}; --policy trained" if data["trained"] else "",
         "success": "reported in info" if data["success"] else "not defined",
-        "model": ", ".join(size for size in sizes if not size.startswith("0 ")),
+        "model": ", ".join(sizes),
         "cameras": ", ".join(data["cameras"]),
         "viewpoint": str(data["viewpoint"]),
         "changes": f"{', '.join(data['varies'])}, in each episode" if data["varies"] else "",
@@ -112,7 +114,7 @@ def _facts(data: dict[str, Any]) -> dict[str, str]:
 
 
 def _observation(out: "Console", rows: list[dict[str, Any]]) -> None:
-    _heading(out, f"Observation, {len(rows)} numbers")
+    _heading(out, f"Observation, {counted(len(rows), 'number')}")
     lines = table("index", "name", "unit", "axes", "source", right=("index",), fold=("name",))
     for entry, group in itertools.groupby(rows, key=lambda row: row["entry"]):
         these = list(group)
@@ -123,7 +125,7 @@ def _observation(out: "Console", rows: list[dict[str, Any]]) -> None:
 
 
 def _action(out: "Console", rows: list[dict[str, Any]]) -> None:
-    _heading(out, f"Action, {len(rows)} numbers")
+    _heading(out, f"Action, {counted(len(rows), 'number')}")
     lines = table("index", "name", "range", "unit", "gear", "meaning", right=("index", "gear"))
     for row in rows:
         lines.add_row(
@@ -146,9 +148,11 @@ def fingerprint_facts(print_: dict[str, Any]) -> dict[str, str]:
             rows[name] = str(print_[name])
     if print_.get("arguments"):
         rows["arguments"] = ", ".join(f"{k}={v!r}" for k, v in print_["arguments"].items())
-    if "law" in print_:
-        law = print_["law"]
-        rows["law"] = ": ".join(filter(None, law.values()))
+    if "hooks" in print_:
+        hooks = print_["hooks"]
+        rows["hooks"] = ": ".join(filter(None, (hooks["run"], hooks["reason"])))
+        for hook, reason in hooks["in_numpy"].items():
+            rows["hooks"] += f"; {hook} on arrays: {reason}"
     rows["versions"] = ", ".join(f"{name} {version}" for name, version in versions.items())
     rows["os"] = machine["os"]
     rows["processor"] = f"{machine['processor']} ({machine['architecture']})"

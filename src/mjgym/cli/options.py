@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli.ids import find_id
+from mjgym.cli.ids import completed, find_id
 from mjgym.cli.output import refusing
 from mjgym.cli.policies import DEFAULT, HELP, NAMES, planners
 
@@ -16,7 +16,6 @@ LOOPBACK = "127.0.0.1"
 
 
 def beginning(incomplete: str, known: Sequence[str]) -> list[str]:
-    """Known words with this prefix."""
     return [word for word in known if word.startswith(incomplete)]
 
 
@@ -35,9 +34,9 @@ def _task(context: typer.Context) -> Any:
 
 
 def _overlays(incomplete: str) -> list[str]:
-    from mjgym.envs.overlays import WORDS
+    from mjgym.envs.overlays import SHOW_WORDS
 
-    return _beginning_last(incomplete, tuple(WORDS))
+    return _beginning_last(incomplete, tuple(SHOW_WORDS))
 
 
 def _policies(incomplete: str) -> list[str]:
@@ -62,6 +61,10 @@ def _task_arguments(context: typer.Context, incomplete: str) -> list[str]:
     return beginning(incomplete, [f"{name}=" for name in names])
 
 
+AnyIds = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ID]...", autocompletion=completed, help="Default: all there are."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Settings = Annotated[
     list[str] | None,
@@ -141,7 +144,7 @@ def overlay_of(show: Sequence[str] | None, groups: Sequence[str] | None) -> dict
     if groups:
         options["groups"] = dict(_group(text) for text in groups)
     with refusing(ValueError):
-        Overlay.of(**options)
+        Overlay.from_words(**options)
     return options
 
 

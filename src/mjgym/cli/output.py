@@ -13,6 +13,8 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 import typer
 
+from mjgym.util import atomic
+from mjgym.util.bounded import reason
 from mjgym.util.packaged import install
 from mjgym.util.values import plain
 
@@ -41,7 +43,6 @@ def console(*, stderr: bool = False) -> "Console":
 
 
 def say(text: object, *, stderr: bool = False) -> None:
-    """Print a line that is not wrapped, so that it can be searched and copied."""
     console(stderr=stderr).print(text, soft_wrap=True)
 
 
@@ -57,10 +58,12 @@ def failing(*errors: type[Exception], prefix: str = "") -> Iterator[None]:
     try:
         yield
     except errors as error:
-        reason: object = error
-        if isinstance(error, OSError) and error.strerror:
-            reason = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-        fail(f"{prefix}{reason}")
+        fail(f"{prefix}{sentence(error)}")
+
+
+def sentence(error: BaseException) -> str:
+    """Say what an error means; those of this package may have several lines."""
+    return reason(error) if isinstance(error, OSError | MemoryError) else str(error)
 
 
 @contextlib.contextmanager
@@ -73,10 +76,12 @@ def refusing(*errors: type[Exception], prefix: str = "", hint: str | None = None
 
 
 def require_folder(*files: Path | None, hint: str | None = None) -> None:
-    """Check that the folders of output files exist."""
-    for file in files:
-        if file is not None and not (folder := file.absolute().parent).is_dir():
-            raise typer.BadParameter(f"there is no folder {folder}.", param_hint=hint)
+    """Check that output files can be written, before there is anything to write."""
+    try:
+        for file in filter(None, files):
+            atomic.require_folder(file)
+    except OSError as error:
+        raise typer.BadParameter(reason(error), param_hint=hint) from None
 
 
 def progress(*texts: str) -> "Progress":
@@ -142,7 +147,6 @@ def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()
 
 
 def fits(out: "Console", made: "Table") -> bool:
-    """Whether a table needs no folds."""
     return width_of(out, made) <= out.width
 
 
@@ -152,7 +156,6 @@ def width_of(out: "Console", made: "Table") -> int:
 
 
 def is_piped() -> bool:
-    """Whether stdout is not a terminal, and COLUMNS is unset."""
     return not sys.stdout.isatty() and "COLUMNS" not in os.environ
 
 
@@ -169,7 +172,6 @@ def facts(rows: dict[str, str]) -> "Table":
 
 
 def print_json(data: Any) -> None:
-    """Print strict JSON; non-finite numbers become null."""
     print(to_json(data))
 
 
@@ -190,7 +192,6 @@ def _finite(data: Any) -> Any:
 
 @contextlib.contextmanager
 def reserved(json: bool) -> Iterator[None]:
-    """With JSON, redirect all other output to stderr, including that of a task's module."""
     with contextlib.redirect_stdout(sys.stderr) if json else contextlib.nullcontext():
         yield
 

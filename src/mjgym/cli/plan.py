@@ -10,18 +10,18 @@ import numpy as np
 import typer
 
 from mjgym.cli import fields, options
+from mjgym.cli.convert import NAMES, kept
 from mjgym.cli.ids import ID
-from mjgym.cli.output import console, facts, failing, refusing
+from mjgym.cli.output import console, facts, refusing
 from mjgym.cli.policies import planners
-from mjgym.cli.record import sink_of
-from mjgym.util.atomic import replacing
+from mjgym.cli.record import filming
+from mjgym.util.plurals import counted
 
 FIRST_SEED = 10_000  # of the fixed seeds, those of `mjgym evaluate`
 UNLIMITED = 1000  # control steps of an episode without time limit
 
 
 def methods(incomplete: str) -> list[str]:
-    """Names of planners with this prefix."""
     return [name for name in planners() if name.startswith(incomplete)]
 
 
@@ -63,7 +63,8 @@ def plan(
         typer.Option(help="A film of the first episode: .mp4, .webp or .gif.", dir_okay=False),
     ] = None,
     record: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Record the episodes in this dataset.")
+        str | None,
+        typer.Option(metavar="NAME", help=f"Record the episodes in this dataset: {NAMES}."),
     ] = None,
     set: options.Settings = None,
 ) -> None:
@@ -72,8 +73,7 @@ def plan(
     At each control step the planner tries sequences of actions from the current state and takes the
     first action of the best. Nothing is trained. The seeds are those of `mjgym evaluate`.
     """
-    from mjgym import datasets, rendering
-    from mjgym.policies.run_errors import RunError
+    from mjgym import datasets
 
     shown = {"rollouts": rollouts, "iterations": iterations}
     settings = {name: value for name, value in shown.items() if value is not None}
@@ -81,37 +81,35 @@ def plan(
     with contextlib.ExitStack() as stack:
         env = fields.make(id, set)
         stack.callback(env.close)
-        errors = datasets.DemonstrationError, rendering.RenderingError, RunError, OSError
-        with failing(*errors):
-            planner = _planner(
-                env, method, learned, horizon=horizon, spacing=spacing, every=every, **settings
-            )
+        planner = _planner(
+            env, method, learned, horizon=horizon, spacing=spacing, every=every, **settings
+        )
+        if record is not None:
+            description = f"{id}, by planning ({method})"
+            env = datasets.record(env, record, algorithm=method, description=description)
+            stack.callback(env.close)
+        film = stack.enter_context(_filmed(env, out))
+        limit = steps or env.spec.max_episode_steps or UNLIMITED
+        returns, successes = [], []
+        begun, made = time.process_time(), 0
+        for number in range(episodes):
+            see = film if number == 0 else None
+            total, length, success = _episode(env, planner, seed + number, limit, see)
+            returns.append(total)
+            made += length
+            successes += [] if success is None else [success]
+            reached = "" if success is None else f", {'' if success else 'no '}success"
+            text = f"seed {seed + number}: return {total:.2f} in {length} steps{reached}"
+            lines.print(text, soft_wrap=True)
             if record is not None:
-                description = f"{id}, by planning ({method})"
-                env = datasets.record(env, record, algorithm=method, description=description)
-                stack.callback(env.close)
-            film = stack.enter_context(_filmed(env, out))
-            limit = steps or env.spec.max_episode_steps or UNLIMITED
-            returns, successes = [], []
-            begun, made = time.process_time(), 0
-            for number in range(episodes):
-                see = film if number == 0 else None
-                total, length, success = _episode(env, planner, seed + number, limit, see)
-                returns.append(total)
-                made += length
-                successes += [] if success is None else [success]
-                reached = "" if success is None else f", {'' if success else 'no '}success"
-                text = f"seed {seed + number}: return {total:.2f} in {length} steps{reached}"
-                lines.print(text, soft_wrap=True)
-                if record is not None:
-                    env.keep()
-            spent = (time.process_time() - begun) / (made * env.unwrapped.control_timestep)
+                env.keep()
+        spent = (time.process_time() - begun) / (made * env.unwrapped.control_timestep)
     summary = {
-        "mean return": f"{np.mean(returns):.2f} over {len(returns)} episodes",
+        "mean return": f"{np.mean(returns):.2f} over {counted(len(returns), 'episode')}",
         **({"successes": f"{sum(successes)} of {len(successes)}"} if successes else {}),
         "CPU time": f"{spent:.2g} s per simulated second",
         **({"written": str(out)} if out else {}),
-        **({"recorded": f"{record}; play it again: mjgym replay {record}"} if record else {}),
+        **({"recorded": kept(env)} if record else {}),
     }
     lines.print(facts(summary))
 
@@ -155,18 +153,10 @@ def _filmed(env: Any, out: Path | None) -> Iterator[Callable[[], None] | None]:
     if out is None:
         yield None
         return
-    from mjgym import rendering
+    plain = env.unwrapped
 
-    plain, sink = env.unwrapped, sink_of(out)
-    with replacing(out) as part:
-        rendering.choose()
+    def draw(scenes: Any) -> Any:
+        return plain.cameras.render([shot for scene in scenes for shot in scene])
 
-        def draw(scenes: Any) -> Any:
-            return plain.cameras.render([shot for scene in scenes for shot in scene])
-
-        film = sink(part, plain.control_timestep, draw)
-        try:
-            yield lambda: film.add(plain.shots(width=320, height=240))
-            film.finish()
-        finally:
-            film.close()
+    with filming(out, plain.control_timestep, draw) as film:
+        yield lambda: film.add(plain.shots(width=320, height=240))

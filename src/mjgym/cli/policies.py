@@ -16,6 +16,7 @@ from mjgym.cli.output import refusing, require
 from mjgym.policies.network import PolicyError as NetworkError
 from mjgym.policies.network import begin
 from mjgym.policies.network import load as load_file
+from mjgym.util.bounded import UserError
 from mjgym.util.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _UNBOUNDED = 1.0  # bound of unlimited actions
 Policy = Callable[[Any], np.ndarray]
 
 
-class PolicyError(Exception):
+class PolicyError(UserError):
     """A user's policy fails or returns no valid action; the message says where."""
 
 
@@ -55,10 +56,19 @@ def of_teams(text: str, id: str) -> tuple[str, dict[str, str]]:
 
 
 def planners() -> list[str]:
-    """Names of the planners."""
+    """List the names of the planners."""
     from mjgym.planning import METHODS
 
     return list(METHODS)
+
+
+def arguments_for(policy: str, id: str) -> dict[str, Any]:
+    """Arguments of an id's task that the bundled policy, if it is meant, was scored with."""
+    from mjgym.policies import trained
+
+    if policy != TRAINED or id not in trained.ids():
+        return {}
+    return trained.about_of(trained.file(id)).arguments
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
@@ -90,13 +100,18 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 
 def _named(text: str, env: Any) -> Callable[[Any], Any]:
-    policy: AnyPolicy
     if text == SCRIPTED:
         return _scripted(env)
     if text.isidentifier() and text in planners():
         from mjgym.planning import Planner
 
         return Planner(env, text)
+    return network(text, env) or _find(text)
+
+
+def network(text: str, env: Any) -> "AnyPolicy | None":
+    """The bundled policy ("trained"), or a run's or a file's; None where none is named."""
+    policy: AnyPolicy
     if text == TRAINED:
         from mjgym.policies import trained
 
@@ -115,7 +130,7 @@ def _named(text: str, env: Any) -> Callable[[Any], Any]:
         with refusing(OSError, NetworkError, hint=HINT):
             name, policy = text, load_file(text)
     else:
-        return _find(text)
+        return None
     if complaint := spaces_complaint(name, policy, env):
         raise _refused(complaint)
     return policy

@@ -12,7 +12,14 @@ import typer
 from mjgym.cli import fields, options
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, failing, progress, require_folder
-from mjgym.cli.policies import SCRIPTED, PolicyError, chosen, load_policy, of_teams
+from mjgym.cli.policies import (
+    SCRIPTED,
+    PolicyError,
+    arguments_for,
+    chosen,
+    load_policy,
+    of_teams,
+)
 from mjgym.policies.network import begin
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install
@@ -69,7 +76,7 @@ def record(
     """
     from mjgym import rendering
 
-    sink = sink_of(out)
+    sink_of(out)  # refuses other names before anything is made
     columns = math.ceil(math.sqrt(envs))
     shape = (math.ceil(envs / columns) * height, columns * width)
     if max(shape) > MAX_SIDE:
@@ -87,22 +94,24 @@ def record(
         "groups": None,
         **options.overlay_of(show, groups),
     }
-    made = fields.make(id, set, envs if envs > 1 else None, options={**drawing, **opponent})
+    made = fields.make(
+        id,
+        set,
+        envs if envs > 1 else None,
+        options={**drawing, **opponent},
+        **arguments_for(policy, id),
+    )
     with contextlib.closing(made) as env:
         player = _Player(env, envs, columns, drawing["camera"])
         if policy == SCRIPTED and steps is None:
             player.patience = math.ceil(AFTER_SUCCESS / player.control_timestep)
         act = load_policy(policy, env, seed=seed)
         errors = (PolicyError, rendering.RenderingError, OSError)
-        with failing(*errors, prefix="nothing is written: "), contextlib.ExitStack() as stack:
-            try:
-                part = stack.enter_context(replacing(out))
-            except OSError as error:
-                folder = out.absolute().parent
-                raise _refused(f"{folder} cannot be written to: {error.strerror}.") from None
-            rendering.choose()
-            with contextlib.closing(sink(part, player.control_timestep, player.draw)) as film:
-                _record(player, act, film, episodes, steps, seed)
+        with (
+            failing(*errors, prefix="nothing is written: "),
+            filming(out, player.control_timestep, player.draw) as film,
+        ):
+            _record(player, act, film, episodes, steps, seed)
     console().print(facts({"written": str(out), **film.about(), **player.about()}))
 
 
@@ -208,6 +217,23 @@ def _record(
                 film.add(player.scene())
                 bar.update(task, completed=episode * limit + step)
             film.flush()  # while the model has this episode's fields
+
+
+@contextlib.contextmanager
+def filming(out: Path, control_timestep: float, draw: "Draw") -> "Iterator[Film]":
+    """Context manager: a film that replaces a file on success."""
+    from mjgym import rendering
+
+    sink = sink_of(out)
+    with contextlib.ExitStack() as stack:
+        try:
+            part = stack.enter_context(replacing(out))
+        except OSError as error:
+            folder = out.absolute().parent
+            raise _refused(f"{folder} cannot be written to: {error.strerror}.") from None
+        rendering.choose()
+        film = stack.enter_context(contextlib.closing(sink(part, control_timestep, draw)))
+        yield film
         film.finish()
 
 

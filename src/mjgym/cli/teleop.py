@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mjgym.cli import fields, options, policies, viewers
-from mjgym.cli.convert import kept
+from mjgym.cli.convert import NAMES, kept
 from mjgym.cli.ids import ID
 from mjgym.cli.output import refusing, say
 
@@ -16,7 +16,7 @@ def teleop(
     id: Annotated[str, ID],
     record: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Write the episodes to this dataset."),
+        typer.Option(metavar="NAME", help=f"Write the episodes to this dataset: {NAMES}."),
     ] = None,
     device: Annotated[
         Literal["keyboard", "gamepad", "spacemouse"],
@@ -25,7 +25,7 @@ def teleop(
     policy: Annotated[
         str,
         typer.Option(help="Of a legged robot: it follows the command that you give."),
-    ] = "trained",
+    ] = policies.TRAINED,
     seed: options.Seed = 0,
     camera: options.Camera = None,
     web: options.Web = None,
@@ -64,6 +64,10 @@ def teleop(
                 act = policies.load_policy(policy, env, seed=seed)
                 driver = driving.Commander(env, act, device=other)
             else:
+                if policy != policies.TRAINED:
+                    raise typer.BadParameter(
+                        f"no policy follows your commands in {id}", param_hint="'--policy'"
+                    )
                 controlled = any(field.name == "controller" for field in dataclasses.fields(task))
                 actions = task.actions(env.unwrapped.model)
                 driver = driving.Driver(actions, controlled=controlled, device=other)
@@ -73,7 +77,7 @@ def teleop(
             recorder = datasets.record(
                 env, record, algorithm="teleoperation", description=f"{id}, driven by hand"
             )
-            stack.callback(lambda: say(kept(recorder.kept, recorder.name)))
+            stack.callback(lambda: say(kept(recorder)))
             stack.callback(recorder.keep)
             session = recorded.Driven(recorder, driver.act, seed, driver)
         viewers.watch(session, place, web, host, port, dict(driver.help))

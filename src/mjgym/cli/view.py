@@ -7,7 +7,7 @@ import typer
 
 from mjgym.cli import fields, options, viewers
 from mjgym.cli.ids import ID
-from mjgym.cli.policies import chosen, load_policy, of_teams
+from mjgym.cli.policies import arguments_for, chosen, load_policy, of_teams
 
 
 def view(
@@ -42,7 +42,13 @@ def view(
     policy, opponent = of_teams(chosen(policy, context), id)
     drawing = {"camera": options.camera_of(camera), "show": None, "groups": None}
     drawing |= options.overlay_of(show, groups)
-    env = fields.make(id, set, envs if envs > 1 else None, options={**drawing, **opponent})
+    env = fields.make(
+        id,
+        set,
+        envs if envs > 1 else None,
+        options={**drawing, **opponent},
+        **arguments_for(policy, id),
+    )
     place = viewers.place_of(camera, env)
     with viewers.shown(), contextlib.closing(env):
         session = viewing.Session(env, load_policy(policy, env, seed=seed), seed)

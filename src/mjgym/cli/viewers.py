@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mjgym.cli.options import camera_of
-from mjgym.cli.output import console, facts, failing, refusing
-from mjgym.cli.policies import PolicyError
+from mjgym.cli.output import console, facts, refusing
 
 if TYPE_CHECKING:
     from mjgym.task.viewpoint import Viewpoint
@@ -25,20 +24,7 @@ def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
 
 @contextlib.contextmanager
 def shown() -> Iterator[None]:
-    """Report errors of viewers, and clean up on SIGTERM or a closed terminal as on Ctrl-C.
-
-    Raises:
-        SystemExit: on a signal, with the shell's exit code for it.
-    """
-    from mjgym import datasets, viewing
-    from mjgym.viewing import devices
-
-    errors = (
-        viewing.ViewerError,
-        devices.DeviceError,
-        datasets.DemonstrationError,
-        PolicyError,
-    )
+    """Clean up on SIGTERM or a closed terminal as on Ctrl-C."""
 
     def end(number: int, frame: object) -> None:
         del frame
@@ -50,8 +36,7 @@ def shown() -> Iterator[None]:
         numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
         before = {number: signal.signal(number, end) for number in numbers}
     try:
-        with failing(*errors):
-            yield
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -65,11 +50,7 @@ def watch(
     port: int | None,
     controls: dict[str, str] | None = None,
 ) -> None:
-    """Open a window or a page on a session, print where and the controls, and run it.
-
-    Raises:
-        ViewerError: there is no suitable viewer; the message says why.
-    """
+    """Open a window or a page on a session, print where and the controls, and run it."""
     from mjgym import viewing
     from mjgym.viewing import opening, ports
 

@@ -18,6 +18,7 @@ from mjgym.sim.dynamics import (
     point_velocity,
     taker,
 )
+from mjgym.sim.fields import rows
 from mjgym.util.suggestions import did_you_mean
 
 SLIDE, HINGE = 2, 3  # mjtJoint
@@ -101,7 +102,9 @@ class Chain:
                 raise ValueError(f"joint {model.joint(i).name!r} has several degrees of freedom")
         self.joints = tuple(joints)
         dofs = np.array([int(model.jnt_dofadr[i]) for i in ids])
-        motors = np.array([_find(model, "actuator", name) for name in actuators])
+        motors = rows(model, "nu", np.array([_find(model, "actuator", a) for a in actuators]))
+        if len(motors) != len(joints):
+            raise ValueError(f"{len(motors)} controls for {len(joints)} joints: use motors")
         self.dofs, self.ctrl = places(dofs), places(motors)
         self.qpos = places(np.array([int(model.jnt_qposadr[i]) for i in ids]))
         limits = np.where(
@@ -127,13 +130,9 @@ class Chain:
         self._limits = {name: getattr(self, name) for name in LIMITS}
 
     def state(self, v: Any) -> State:
-        """The arm's current state, for a controller.
+        """The arm's current state in a view or MjData, for a controller.
 
-        Readings are copied when a law first accesses them, so use the state before the simulation
-        steps.
-
-        Args:
-            v: a view, or MjData itself.
+        Readings are copied when a law first accesses them: use it before the simulation steps.
         """
         state = _ArmState.__new__(_ArmState)  # one is made in each physics step
         if isinstance(v.qpos, np.ndarray):
@@ -150,36 +149,36 @@ class _ArmState(State):
     v: Any
 
     def __getattr__(self, name: str) -> Array:
-        arm, v, known = self.arm, self.v, self.__dict__
+        arm, v, readings = self.arm, self.v, self.__dict__
         match name:
             # Copies; those that most laws read together cost less than calls.
             case "position" | "rotation" | "qpos" | "qvel" | "bias":
-                known["position"] = v.site_xpos[..., arm.tool.site, :] + 0.0
-                known["rotation"] = v.site_xmat[..., arm.tool.site, :] + 0.0
-                known["qpos"] = arm.take_qpos(v.qpos) + 0.0
-                known["qvel"] = arm.take_dofs(v.qvel) + 0.0
-                known["bias"] = arm.take_dofs(v.qfrc_bias) + 0.0
+                readings["position"] = v.site_xpos[..., arm.tool.site, :] + 0.0
+                readings["rotation"] = v.site_xmat[..., arm.tool.site, :] + 0.0
+                readings["qpos"] = arm.take_qpos(v.qpos) + 0.0
+                readings["qvel"] = arm.take_dofs(v.qvel) + 0.0
+                readings["bias"] = arm.take_dofs(v.qfrc_bias) + 0.0
             case "origin_position" | "origin_rotation":
-                known["origin_position"] = v.site_xpos[..., arm.origin.site, :] + 0.0
-                known["origin_rotation"] = v.site_xmat[..., arm.origin.site, :] + 0.0
+                readings["origin_position"] = v.site_xpos[..., arm.origin.site, :] + 0.0
+                readings["origin_rotation"] = v.site_xmat[..., arm.origin.site, :] + 0.0
             case "origin_velocity":
-                known[name] = arm.origin.velocity(v)
+                readings[name] = arm.origin.velocity(v)
             case "jacobian" | "velocity":
                 tool = arm.tool
                 offset = v.site_xpos[..., tool.site, :] - v.subtree_com[..., tool.root, :]
                 jacobian = point_jacobian(arm.take_axes(v.cdof), offset, arm.mask, self.xp)
-                known["jacobian"] = jacobian
+                readings["jacobian"] = jacobian
                 if arm.alone:
-                    known["velocity"] = (jacobian @ self.qvel[..., None])[..., 0]
+                    readings["velocity"] = (jacobian @ self.qvel[..., None])[..., 0]
                 else:
-                    known["velocity"] = point_velocity(v.cvel[..., tool.body, :], offset)
+                    readings["velocity"] = point_velocity(v.cvel[..., tool.body, :], offset)
             case "inertia":
-                known[name] = dense_inertia(v.M, *arm.inertia)
+                readings[name] = dense_inertia(v.M, *arm.inertia)
             case _ if name in LIMITS:
-                known[name] = self.xp.asarray(getattr(arm, name))
+                readings[name] = self.xp.asarray(getattr(arm, name))
             case _:
                 raise AttributeError(f"this state has no {name!r}")
-        return known[name]
+        return readings[name]
 
     def jacobian_by(self, part: State) -> Array:
         if part is self or not isinstance(part, _ArmState):
@@ -191,8 +190,8 @@ class _ArmState(State):
 
 
 def _find(model: Model, kind: str, name: str) -> int:
-    count = {"site": model.nsite, "joint": model.njnt, "actuator": model.nu}[kind]
-    known = [getattr(model, kind)(i).name for i in range(count)]
-    if name not in known:
-        raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
-    return known.index(name)
+    count = {"site": model.nsite, "joint": model.njnt, "actuator": model.nactuator}[kind]
+    names = [getattr(model, kind)(i).name for i in range(count)]
+    if name not in names:
+        raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, names)}")
+    return names.index(name)

@@ -43,24 +43,23 @@ class Composite:
         )
 
     def memory(self, states: Mapping[str, State]) -> Arrays:
-        """Initial memory of all parts, from the state of each."""
         return _joined({name: part.memory(states[name]) for name, part in self.parts})
 
     def goal(self, states: Mapping[str, State], action: Array, memory: Arrays) -> Arrays:
         """Memory at the start of a control step."""
-        asked = {
+        inputs = {
             name: (states[name], action[..., numbers])
             for (name, _), numbers in zip(self.parts, self._numbers, strict=True)
         }
         goals = {
-            name: part.goal(*asked[name], _within(name, memory))
+            name: part.goal(*inputs[name], _within(name, memory))
             for name, part in self.parts
             if not part.couples
         }
         for together in self._coupled:
-            parts = [(law, *asked[name], _within(name, memory)) for name, law in together]
-            found = together[0][1].coupled_goals(parts)
-            goals |= zip((name for name, _ in together), found, strict=True)
+            parts = [(law, *inputs[name], _within(name, memory)) for name, law in together]
+            coupled = together[0][1].coupled_goals(parts)
+            goals |= zip((name for name, _ in together), coupled, strict=True)
         return _joined({name: goals[name] for name, _ in self.parts})
 
     @functools.cached_property
@@ -82,20 +81,19 @@ class Composite:
         return tuple(slice(end - n, end) for end, n in zip(ends, counts, strict=True))
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
-        """Torques of each part, (..., n), by name."""
+        """Compute the torques of each part, (..., n), by name."""
         torques, names = {}, tuple(memory)
         for name, part in self.parts:
-            own, whole = _keys(name, names)
-            of_part = dict(zip(own, map(memory.__getitem__, whole), strict=True))
+            short, full = _keys(name, names)
+            of_part = dict(zip(short, map(memory.__getitem__, full), strict=True))
             torques[name] = part.torque(states[name], of_part)
         return torques
 
     def start_from_goal(self, name: str, state: State, memory: Arrays, where: Array) -> None:
-        """Let the next goal of a part begin at its last one where a condition (...) holds."""
         dict(self.parts)[name].start_from_goal(state, _within(name, memory), where)
 
     def substep(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
-        """Memory after a physics step."""
+        """Update the memory of all parts after a physics step."""
         return _joined(
             {name: part.substep(states[name], _within(name, memory)) for name, part in self.parts}
         )
@@ -106,12 +104,12 @@ def _joined(parts: Mapping[str, Arrays]) -> Arrays:
 
 
 def _within(name: str, memory: Arrays) -> Arrays:
-    own, whole = _keys(name, tuple(memory))
-    return dict(zip(own, map(memory.__getitem__, whole), strict=True))
+    short, full = _keys(name, tuple(memory))
+    return dict(zip(short, map(memory.__getitem__, full), strict=True))
 
 
 @functools.lru_cache
 def _keys(name: str, keys: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     prefix = f"{name}/"
-    whole = tuple(key for key in keys if key.startswith(prefix))
-    return tuple(key.removeprefix(prefix) for key in whole), whole
+    full = tuple(key for key in keys if key.startswith(prefix))
+    return tuple(key.removeprefix(prefix) for key in full), full

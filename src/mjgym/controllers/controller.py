@@ -39,7 +39,7 @@ class State:
     origin_velocity: Array
     """The velocity and angular velocity of that frame, (..., 6); 0.0 where nothing moves it."""
     origin_moves: bool
-    """Whether that frame can move; by default, whether `origin_velocity` is an array."""
+    """True if that frame can move; by default, whether `origin_velocity` is an array."""
     jacobian: Array
     """Jacobian of the tool with respect to the arm's n joints, (..., 6, n): three rows of velocity,
     three of angular velocity."""
@@ -99,7 +99,7 @@ class Controller:
     """
 
     couples: ClassVar[bool] = False
-    """Whether the parts of a robot find their goals together, by `coupled_goals`; their actions are
+    """True if a robot's parts find their goals together, by `coupled_goals`; their actions are
     then given in the robot's frame instead of an arm's own."""
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
@@ -153,11 +153,11 @@ def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) ->
             raise ValueError(f'controller: no "type" among {", ".join(map(repr, config))}')
         return make(config.pop("type"), **{**config, **parameters})
     law = controller if isinstance(controller, Controller) else controllers.find(controller)
-    known = [field.name for field in dataclasses.fields(law)]
+    fields = [field.name for field in dataclasses.fields(law)]
     for name in parameters:
-        if name not in known:
+        if name not in fields:
             raise TypeError(
-                f"controller {controller!r}: no parameter {name!r}{or_else(name, known)}"
+                f"controller {controller!r}: no parameter {name!r}{or_else(name, fields)}"
             )
     return dataclasses.replace(law, **{n: _hashable(v) for n, v in parameters.items()})
 

@@ -57,24 +57,16 @@ class GripperLaw:
         return max(self.inputs, default=0) + 1
 
     def start(self, like: Array) -> Array:
-        """Initial commands, (..., actuators).
-
-        Args:
-            like: an array (..., n) with the wanted library, dtype and leading shape.
-        """
+        """Initial commands, (..., actuators), in the library, dtype and leading shape of `like`."""
         xp = namespace(like)
         starts = xp.asarray(self.starts or (CENTRE,) * len(self.directions), dtype=like.dtype)
         return xp.broadcast_to(starts, (*like.shape[:-1], len(self.directions)))
 
     def next(self, command: Array, action: Array) -> Array:
-        """Commands after one control step, (..., actuators).
+        """Commands (..., actuators) in [-1, 1] after a control step with an action (...,
+        dimensions).
 
-        Args:
-            command: previous commands, (..., actuators), each within [-1, 1].
-            action: (..., dimensions); positive closes the grippers of this package.
-
-        Raises:
-            ValueError: the action has another number of dimensions.
+        A positive action closes the grippers of this package; a wrong number raises ValueError.
         """
         if action.shape[-1] != self.dimensions:
             raise ValueError(
@@ -97,12 +89,8 @@ class GripperLaw:
         return xp.clip(xp.stack(moved, axis=-1), -END, END)
 
     def control(self, command: Array, centre: Array, reach: Array) -> Array:
-        """Actuator controls for a command, (..., actuators).
-
-        Args:
-            command: (..., actuators), each within [-1, 1].
-            centre: centres of the control ranges, (..., actuators), in the actuators' units.
-            reach: half the widths of those ranges.
+        """Controls (..., actuators) for commands in [-1, 1], about the middles of their ranges by
+        half the widths.
         """
         if not (self.incremental or self.scaled):
             return namespace(command).clip(command, centre - reach, centre + reach)

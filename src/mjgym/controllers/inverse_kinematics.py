@@ -1,4 +1,8 @@
-"""Tool poses by inverse kinematics, which sets joint position goals: of one arm, or of a robot."""
+"""Inverse kinematics of one arm or of a whole robot: joint position goals from tool poses.
+
+Damped least squares of S. R. Buss, "Introduction to inverse kinematics with Jacobian transpose,
+pseudoinverse and damped least squares methods" (2004). `JointPosition` tracks the solution.
+"""
 
 import functools
 import itertools
@@ -28,18 +32,12 @@ FASTEST = 1.0  # rad/s, joint speed limit
 class InverseKinematicsPose(Controller):
     """Tool displacement and rotation in world axes, by damped least squares once per control step.
 
-    S. R. Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and
-    damped least squares methods" (2004). `JointPosition` tracks the solution.
-
     Args:
         ik_pos_limit: largest displacement, m.
         ik_ori_limit: largest rotation, rad.
         kp: gain on joint position, 1/s^2, or one per joint.
         damping_ratio: 1 for critical damping, or one per joint.
         interpolation: as in `ScaledController`, as are `ramp_ratio` and `substeps`.
-
-    Raises:
-        ValueError: a parameter is invalid.
     """
 
     ik_pos_limit: float = 0.02
@@ -57,7 +55,7 @@ class InverseKinematicsPose(Controller):
 
     @functools.cached_property
     def joints(self) -> JointPosition:
-        """Joint controller that tracks the solution of inverse kinematics."""
+        """The joint law that tracks the solution."""
         return JointPosition(
             kp=self.kp,
             damping_ratio=self.damping_ratio,
@@ -68,27 +66,18 @@ class InverseKinematicsPose(Controller):
         )
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """Displacement and rotation of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
         limits = (self.ik_pos_limit,) * 3 + (self.ik_ori_limit,) * 3
         ways = ("displacement of the tool along",) * 3 + ("rotation of the tool about",) * 3
         return tuple(
-            Action(
-                axis,
-                -limit,
-                limit,
-                unit,
-                meaning=f"{way} {axis[-1]} of the world",
-            )
+            Action(axis, -limit, limit, unit, meaning=f"{way} {axis[-1]} of the world")
             for axis, limit, unit, way in zip(AXES, limits, UNITS, ways, strict=True)
         )
 
     def memory(self, state: State) -> Arrays:
-        """Current joint positions, also the posture target."""
         return {**self.joints.memory(state), "start": state.qpos}
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Joint positions that bring the tool to its target pose."""
         xp = namespace(action)
         action = as_precise(action, state.qpos)
         twist = (GAIN / TIME) * xp.concat(
@@ -106,11 +95,9 @@ class InverseKinematicsPose(Controller):
         return self.joints.goal(state, wanted, memory)
 
     def torque(self, state: State, memory: Arrays) -> Array:
-        """Torques of the joint law."""
         return self.joints.torque(state, memory)
 
     def substep(self, state: State, memory: Arrays) -> Arrays:
-        """Memory of the joint law."""
         return self.joints.substep(state, memory)
 
 
@@ -118,10 +105,8 @@ class InverseKinematicsPose(Controller):
 class InverseKinematicsWholeBody(Controller):
     """Absolute tool poses, by damped least squares once per control step.
 
-    S. R. Buss, "Introduction to inverse kinematics with Jacobian transpose, pseudoinverse and
-    damped least squares methods" (2004). Null-space motion draws joints to zero. All joints of a
-    robot slow down together when one exceeds its speed limit, then those of a part with a lower
-    limit. `JointPosition` tracks the solution.
+    Null-space motion draws joints to zero. All joints of a robot slow down together when one
+    exceeds its speed limit, then those of a part with a lower limit.
 
     Args:
         damping: least-squares damping: trades accuracy for stability near singularities.
@@ -133,9 +118,6 @@ class InverseKinematicsWholeBody(Controller):
         kd: gain on joint velocity, 1/s, or one per joint; None for critical damping.
         tool: whether the joints are an arm's, with a pose as the action; those of a torso, a head
             or legs have none and take part in the arms' solution.
-
-    Raises:
-        ValueError: a parameter is invalid.
     """
 
     damping: float = 0.05
@@ -159,16 +141,9 @@ class InverseKinematicsWholeBody(Controller):
 
     @functools.cached_property
     def joints(self) -> JointPosition:
-        """Joint law that tracks the solution of inverse kinematics."""
-        return JointPosition(
-            kp=self.kp,
-            kd=self.kd,
-            input_type="absolute",
-            kp_limits=(0.0, 1000.0),
-        )
+        return JointPosition(kp=self.kp, kd=self.kd, input_type="absolute", kp_limits=(0.0, 1000.0))
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """Position and rotation vector of the tool."""
         self.joints.actions(joints)  # checks that gains fit the joints
         if not self.tool:
             return ()
@@ -180,7 +155,6 @@ class InverseKinematicsWholeBody(Controller):
         )
 
     def memory(self, state: State) -> Arrays:
-        """Current joint positions."""
         return self.joints.memory(state)
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
@@ -191,28 +165,27 @@ class InverseKinematicsWholeBody(Controller):
     def coupled_goals(
         parts: Sequence[tuple["InverseKinematicsWholeBody", State, Array, Arrays]],
     ) -> list[Arrays]:
-        """Joint goals for the target poses of all tools."""
-        law = next(law for law, *_ in parts if law.tool)
+        first = next(law for law, *_ in parts if law.tool)
         states = [state for _, state, *_ in parts]
         xp = namespace(states[0].qpos)
-        tools = [(each, state, action) for each, state, action, _ in parts if each.tool]
-        error = xp.concat([each.error(state, action) for each, state, action in tools], axis=-1)
+        tools = [(law, state, action) for law, state, action, _ in parts if law.tool]
+        error = xp.concat([law.error(state, action) for law, state, action in tools], axis=-1)
         rows = [
             xp.concat([state.jacobian_by(part) for part in states], axis=-1)
             for _, state, _ in tools
         ]
         jacobian = xp.concat(rows, axis=-2)
-        pulls = [-constant(each.posture_gain, state.qpos) * state.qpos for each, state, *_ in parts]
+        pulls = [-constant(law.posture_gain, state.qpos) * state.qpos for law, state, *_ in parts]
         posture = xp.concat(pulls, axis=-1)
-        velocity = _damped(jacobian, error, law.damping) * (GAIN / law.integration_dt)
-        velocity = _slowed(_near_posture(velocity, jacobian, posture), law.max_dq)
+        velocity = _damped(jacobian, error, first.damping) * (GAIN / first.integration_dt)
+        velocity = _slowed(_near_posture(velocity, jacobian, posture), first.max_dq)
         ends = list(itertools.accumulate(state.qpos.shape[-1] for state in states))
         goals = []
-        for (each, state, _, memory), end in zip(parts, ends, strict=True):
-            own = _slowed(velocity[..., end - state.qpos.shape[-1] : end], each.max_dq)
-            wanted = state.qpos + law.integration_dt * own
+        for (law, state, _, memory), end in zip(parts, ends, strict=True):
+            slowed = _slowed(velocity[..., end - state.qpos.shape[-1] : end], law.max_dq)
+            wanted = state.qpos + first.integration_dt * slowed
             wanted = clip(wanted, state.qpos_low, state.qpos_high)
-            goals.append(each.joints.goal(state, wanted, memory))
+            goals.append(law.joints.goal(state, wanted, memory))
         return goals
 
     def error(self, state: State, action: Array) -> Array:
@@ -229,7 +202,6 @@ class InverseKinematicsWholeBody(Controller):
         return xp.concat([position - state.position, rotations.to_rotation_vector(turn)], axis=-1)
 
     def torque(self, state: State, memory: Arrays) -> Array:
-        """Torques of the joint law."""
         return self.joints.torque(state, memory)
 
 

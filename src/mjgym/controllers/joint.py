@@ -40,17 +40,14 @@ class JointTorque(ScaledController):
         ordered("torque_limits", self.torque_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """One torque per joint."""
         ordered("torque_limits", self.torque_limits, len(joints))
         units = ("N m",) * len(joints)
         return self.scaled_actions(joints, units, tuple(f"torque on {j}" for j in joints))
 
     def memory(self, state: State) -> Arrays:
-        """Zero torque."""
         return self.initial_goal("torque", namespace(state.qpos).zeros_like(state.qpos))
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Target torques."""
         action = as_precise(action, state.bias)
         low, high = self.torque_limits or (state.torque_low, state.torque_high)
         torque = clip(self.scaled(action), constant(low, action), constant(high, action))
@@ -94,14 +91,12 @@ class JointVelocity(ScaledController):
         ordered("velocity_limits", self.velocity_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """One velocity per joint."""
         finite("kp", self.kp, len(joints))
         ordered("velocity_limits", self.velocity_limits, len(joints))
         units = ("rad/s",) * len(joints)
         return self.scaled_actions(joints, units, tuple(f"velocity of {j}" for j in joints))
 
     def memory(self, state: State) -> Arrays:
-        """Zero velocity and errors."""
         xp = namespace(state.qvel)
         zero = xp.zeros_like(state.qvel)
         return {
@@ -112,7 +107,6 @@ class JointVelocity(ScaledController):
         }
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Target joint velocities."""
         action = as_precise(action, state.qvel)
         velocity = self.scaled(action)
         if self.velocity_limits is not None:
@@ -124,7 +118,6 @@ class JointVelocity(ScaledController):
         return limited(state, self._unlimited(state, memory))
 
     def substep(self, state: State, memory: Arrays) -> Arrays:
-        """Errors after a physics step."""
         xp = namespace(state.qvel)
         memory = super().substep(state, memory)
         error = self.current("velocity", memory) - state.qvel
@@ -186,7 +179,6 @@ class JointPosition(ImpedanceController):
         ordered("qpos_limits", self.qpos_limits)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """One position per joint, after the impedance dimensions."""
         gains = self.impedance_actions(joints)
         ordered("qpos_limits", self.qpos_limits, len(joints))
         finite("kd", 0.0 if self.kd is None else self.kd, len(joints))
@@ -198,14 +190,12 @@ class JointPosition(ImpedanceController):
         return gains + self.scaled_actions(joints, units, meanings)
 
     def memory(self, state: State) -> Arrays:
-        """Current joint positions as the goal."""
         return {
             **self.initial_goal("qpos", state.qpos),
             **self.initial_gains(state.qpos, state.qpos.shape[-1]),
         }
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Target joint positions."""
         action = as_precise(action, state.qpos)
         gains, action = self.impedance(action, state.qpos.shape[-1])
         qpos = action if self.input_type == "absolute" else state.qpos + self.scaled(action)
@@ -242,18 +232,15 @@ class MobileBase(Controller):
     """
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """Forward, sideways, turn."""
         return tuple(
             Action(name, -1.0, 1.0, "top speed", source=f"joint {joint}", meaning=f"drives: {name}")
             for name, joint in zip(MOTIONS, joints, strict=True)
         )
 
     def memory(self, state: State) -> Arrays:
-        """Standstill."""
         return {"speed": state.xp.zeros_like(state.qvel)}
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Speeds along the joints."""
         xp = state.xp
         action = as_precise(action, state.qpos)
         angle = state.qpos[..., 2]

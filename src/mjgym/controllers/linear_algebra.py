@@ -29,12 +29,7 @@ def solve(matrix: Array, right: Array) -> Array:
 
 
 def gram(matrix: Array, ridge: float = 0.0) -> Array:
-    """A A^T, (..., m, n) to (..., m, m), with a small diagonal for regularity.
-
-    Args:
-        matrix: A.
-        ridge: diagonal to add, besides `RIDGE`.
-    """
+    """A A^T, (..., m, n) to (..., m, m); `ridge` and `RIDGE` on the diagonal make it regular."""
     return regular(matrix @ matrix.mT, namespace(matrix), ridge)
 
 

@@ -40,7 +40,7 @@ class OperationalSpacePose(ImpedanceController):
     uncouple_pos_ori: bool = True
     input_ref_frame: str = "base"
     turns: ClassVar[bool] = True
-    """Whether the action turns the tool."""
+    """True if the action turns the tool."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -48,7 +48,6 @@ class OperationalSpacePose(ImpedanceController):
         ordered("position_limits", self.position_limits, 3)
 
     def actions(self, joints: tuple[str, ...]) -> tuple[Action, ...]:
-        """Displacement and rotation of the tool, after the impedance dimensions."""
         count = len(AXES) if self.turns else 3
         frame = "the world" if self.input_ref_frame == "world" else "the arm's origin"
         if self.input_type == "absolute":
@@ -62,7 +61,6 @@ class OperationalSpacePose(ImpedanceController):
         return self.impedance_actions(AXES) + make(AXES[:count], UNITS[:count], meanings[:count])
 
     def memory(self, state: State) -> Arrays:
-        """Current tool pose as the goal, and initial joint positions as the posture target."""
         in_world = self.input_ref_frame == "world" or not state.origin_moves
         position, rotation = _tool(state) if in_world else self._in_frame(state)
         memory = {
@@ -77,7 +75,6 @@ class OperationalSpacePose(ImpedanceController):
         return memory
 
     def goal(self, state: State, action: Array, memory: Arrays) -> Arrays:
-        """Target tool pose, in world axes or in those of a moving origin."""
         action = as_precise(action, state.position)
         gains, action = self.impedance(action, len(AXES))
         if self.input_type == "absolute":
@@ -107,7 +104,6 @@ class OperationalSpacePose(ImpedanceController):
         return changed
 
     def start_from_goal(self, state: State, memory: Arrays, where: Array) -> None:
-        """Set the tool's pose to the last goal where a mask (...) is True."""
         position, rotation = self._wanted(state, memory)
         state.position = state.xp.where(where[..., None], position, state.position)
         state.rotation = state.xp.where(where[..., None], rotation, state.rotation)
@@ -180,7 +176,6 @@ def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array
 
 @functools.lru_cache
 def _block_masks(xp: Any, dtype: Any, device: Any) -> Array:
-    """Masks of the diagonal blocks, and of the full matrix."""
     block = [[1.0] * 3 + [0.0] * 3] * 3 + [[0.0] * 3 + [1.0] * 3] * 3
     return xp.asarray([block, [[1.0] * 6] * 6], dtype=dtype, device=device)
 

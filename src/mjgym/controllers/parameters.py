@@ -28,12 +28,11 @@ def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
 def not_negative(what: str, value: Numbers) -> None:
     """Raise ValueError if a parameter is below 0."""
     finite(what, value)
-    if min(each(value, 1)) < 0:
+    if min(per_axis(value, 1)) < 0:
         raise ValueError(f"{what}: expected 0 or more, got {value!r}")
 
 
 def positive(what: str, value: float) -> None:
-    """Raise ValueError unless a parameter is above 0."""
     if not value > 0:
         raise ValueError(f"{what}: expected more than 0, got {value!r}")
 
@@ -46,13 +45,13 @@ def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None
         raise ValueError(f"{what}: expected the least and the greatest, got {limits!r}")
     for limit in limits:
         finite(what, limit, count)
-    width = max(len(each(limit, 1)) for limit in limits)
-    pairs = zip(*(each(limit, width) for limit in limits), strict=False)
+    width = max(len(per_axis(limit, 1)) for limit in limits)
+    pairs = zip(*(per_axis(limit, width) for limit in limits), strict=False)
     if not all(low <= high for low, high in pairs):
         raise ValueError(f"{what}: the least exceeds the greatest in {limits!r}")
 
 
-def each(value: Numbers, count: int) -> tuple[float, ...]:
+def per_axis(value: Numbers, count: int) -> tuple[float, ...]:
     """Expand a parameter to one number per axis."""
     return value if isinstance(value, tuple) else (value,) * count
 

@@ -13,11 +13,11 @@ from mjgym.controllers.parameters import (
     clip,
     constant,
     damping,
-    each,
     finite,
     not_negative,
     one_of,
     ordered,
+    per_axis,
     scaled,
 )
 
@@ -28,14 +28,10 @@ def ramp_steps(ramp_ratio: float, substeps: int) -> int:
 
 
 def ramp(since: Array, steps: int) -> Array:
-    """Fraction of the way to a goal, (...) in (0, 1].
+    """Fraction of the way to a goal some physics steps after it was set, (...) in (0, 1].
 
     The published ramp is harmonic: 1/5, 1/4, 1/3, 1/2 and 1 of the way for five steps. It would be
     linear if each step started from the previous point instead of the ramp's start.
-
-    Args:
-        since: physics steps since the goal was set, (...), from 0.
-        steps: length of the ramp, from `ramp_steps`.
     """
     xp = namespace(since)
     return 1 / xp.maximum(steps - since, xp.ones_like(since))
@@ -54,9 +50,6 @@ class ScaledController(Controller):
         interpolation: "linear" to ramp each goal over the first physics steps, None to jump.
         ramp_ratio: the fraction of the control step's physics steps that the ramp takes.
         substeps: physics steps per control step, for interpolation.
-
-    Raises:
-        ValueError: a parameter is invalid.
     """
 
     input_max: Numbers = 1.0
@@ -70,8 +63,8 @@ class ScaledController(Controller):
     def __post_init__(self) -> None:
         for name in ("input_max", "input_min", "output_max", "output_min"):
             finite(name, getattr(self, name))
-        count = max(len(each(x, 1)) for x in (self.input_min, self.input_max))
-        pairs = zip(each(self.input_min, count), each(self.input_max, count), strict=False)
+        count = max(len(per_axis(x, 1)) for x in (self.input_min, self.input_max))
+        pairs = zip(per_axis(self.input_min, count), per_axis(self.input_max, count), strict=False)
         if not all(low < high for low, high in pairs):
             raise ValueError(
                 f"input_min: {self.input_min} is not below input_max, {self.input_max}"
@@ -85,7 +78,6 @@ class ScaledController(Controller):
             raise ValueError(f"substeps: expected 1 or more, got {self.substeps}")
 
     def scaled(self, action: Array) -> Array:
-        """Map an action (..., k) to a command: clipped and scaled to the output range."""
         return scaled(action, self.input_min, self.input_max, self.output_min, self.output_max)
 
     def scaled_actions(
@@ -98,7 +90,7 @@ class ScaledController(Controller):
             ("input_min", "input_max", "output_min", "output_max"), ranges, strict=True
         ):
             finite(field, value, count)
-        low, high, least, most = (each(value, count) for value in ranges)
+        low, high, least, most = (per_axis(value, count) for value in ranges)
         return tuple(
             Action(
                 name,
@@ -170,9 +162,6 @@ class ImpedanceController(ScaledController):
             "variable_kp": it begins with gains. They are clipped to their limits, not scaled.
         input_type: "delta": the action is a displacement of the goal; "absolute": it is the goal,
             neither clipped nor scaled.
-
-    Raises:
-        ValueError: a parameter is invalid.
     """
 
     kp: Numbers = 150.0
@@ -233,7 +222,7 @@ class ImpedanceController(ScaledController):
         if self.impedance_mode == "fixed":
             return {}
         one = namespace(like).ones_like(like[..., :1])
-        kp = namespace(like).concat([one * x for x in each(self.kp, axes)], axis=-1)
+        kp = namespace(like).concat([one * x for x in per_axis(self.kp, axes)], axis=-1)
         return {"kp": kp, "kd": damping(kp, constant(self.damping_ratio, like))}
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import gymnasium
 
-from mjgym.datasets.access import create, load
+from mjgym.datasets.access import create, load, require_named
 from mjgym.datasets.collecting import Attempt, attempts
 from mjgym.datasets.formats import About, Demonstrations, Writer
 from mjgym.datasets.recorder import Recorder
@@ -36,4 +36,5 @@ __all__ = [
     "create",
     "load",
     "record",
+    "require_named",
 ]

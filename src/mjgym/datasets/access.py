@@ -5,20 +5,30 @@ from typing import Any
 
 import gymnasium
 
-from mjgym.datasets.formats import LEROBOT, SUFFIXES, Demonstrations, Writer, about
+from mjgym.datasets.formats import LEROBOT, SUFFIXES, VERSION, Demonstrations, Writer, about
 from mjgym.datasets.recording import DemonstrationError
 from mjgym.version import __version__
 
 
 def _module(name: str) -> Any:
     """The module of a dataset's format, with `load(name)` and `create(name, env, facts)`."""
-    if not name.strip():
-        raise DemonstrationError("the dataset's name is empty")
+    require_named(name)
     if name.startswith(LEROBOT):
         return importlib.import_module("mjgym.datasets.lerobot_dataset")
     if name.endswith(SUFFIXES):
         return importlib.import_module("mjgym.datasets.robomimic_hdf5")
     return importlib.import_module("mjgym.datasets.minari")
+
+
+def require_named(name: str) -> None:
+    """Raise DemonstrationError unless a name is that of a file or dataset of some format."""
+    if not name.strip():
+        raise DemonstrationError("the dataset's name is empty")
+    if not (name.startswith(LEROBOT) or name.endswith(SUFFIXES) or VERSION.search(name)):
+        raise DemonstrationError(
+            f"{name!r} is neither a file, {name}.hdf5, nor a Minari dataset with its version,"
+            f" {name}-v0"
+        )
 
 
 def load(name: str) -> Demonstrations:

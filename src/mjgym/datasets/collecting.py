@@ -13,11 +13,7 @@ from mjgym.envs.observations import take
 
 @dataclass(frozen=True)
 class Attempt:
-    """An episode of a policy.
-
-    Args:
-        success: whether the task's goal is reached at the end.
-    """
+    """An episode of a policy."""
 
     success: bool
     episode: Episode
@@ -109,5 +105,4 @@ def _within(space: Any, actions: np.ndarray) -> np.ndarray:
 
 
 def _generator(seed: Any) -> np.random.Generator:
-    """The generator of an episode's noise, independent of its initial state."""
     return np.random.default_rng([int(seed), 1])

@@ -1,8 +1,11 @@
 """Reading and writing datasets: the protocol, and the formats chosen by a dataset's name."""
 
+import dataclasses
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import NoneType
 from typing import Any, Protocol
 
@@ -12,11 +15,12 @@ from gymnasium.envs.registration import EnvSpec
 from mjgym.datasets.recording import DemonstrationError, Episode
 from mjgym.task import registrations
 from mjgym.util import code_references
-from mjgym.util.suggestions import or_else
+from mjgym.util.suggestions import did_you_mean
 
 # Suffixes that choose a format other than Minari's.
 SUFFIXES = (".hdf5", ".h5")
 LEROBOT = "lerobot:"
+VERSION = re.compile(r"-v\d+$")  # of a Minari dataset
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,6 @@ def about_recorded(spec: Any, **facts: Any) -> About:
     """Facts about a dataset with an `EnvSpec` as plain data; see `About`.
 
     Only the id and plain arguments of the specification are used; nothing is imported.
-
-    Raises:
-        ValueError: it is not a specification, or one of a wrong kind.
     """
     if not isinstance(spec, Mapping):
         raise ValueError(f"the specification of the environment is {type(spec).__name__}, no dict")
@@ -89,14 +90,7 @@ def facts_to_write(env: gymnasium.Env[Any, Any], name: str, about: About) -> dic
 
 
 def written_facts(facts: Any) -> tuple[About, list[str] | None]:
-    """Facts in this package's dataset files, and names of the observations.
-
-    Args:
-        facts: from JSON; the entries are None if the observation is one vector.
-
-    Raises:
-        KeyError, TypeError, ValueError: they are malformed.
-    """
+    """Facts in this package's dataset files, and names of the observations."""
     entries = facts["entries"]
     if entries is not None and not (
         isinstance(entries, list) and all(isinstance(name, str) for name in entries)
@@ -121,9 +115,6 @@ class Demonstrations(Protocol):
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
         """Recreate the environment that the dataset was recorded in.
 
-        Args:
-            kwargs: of `gymnasium.make`; they override the recorded ones.
-
         Raises:
             DemonstrationError: it has no environment, or none that still exists.
         """
@@ -146,10 +137,16 @@ class Demonstrations(Protocol):
 
 
 class Writer(Protocol):
-    """Writes a new dataset, episode by episode; it is valid at any time."""
+    """Writes a new dataset, episode by episode; it is valid at any time.
+
+    Attributes:
+        kept: number of episodes so far.
+        place: its file or folder.
+    """
 
     name: str
     kept: int
+    place: Path
 
     def add(self, episode: Episode) -> None:
         """Write an episode.
@@ -165,31 +162,24 @@ class Writer(Protocol):
 
 
 def specification(env: gymnasium.Env[Any, Any], name: str) -> str:
-    """The `EnvSpec` of an environment as JSON, for `remake`.
-
-    Raises:
-        DemonstrationError: it has no spec, or one that JSON cannot hold.
-    """
+    """The `EnvSpec` of an environment as JSON, for `remake`."""
     if env.spec is None:
         raise DemonstrationError(f"{name!r}: only environments of `gymnasium.make` can be recorded")
     try:
-        return env.spec.to_json()
+        return _without_window(env.spec).to_json()
     except TypeError as error:
         raise DemonstrationError(
             f"{name!r}: the arguments of {env.spec.id} cannot be written: {error}"
         ) from None
 
 
+def _without_window(spec: EnvSpec) -> EnvSpec:
+    kwargs = {n: x for n, x in spec.kwargs.items() if (n, x) != ("render_mode", "human")}
+    return dataclasses.replace(spec, kwargs=kwargs)
+
+
 def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:
-    """Make the environment of a dataset from the registry and plain arguments.
-
-    Args:
-        overrides: arguments of `gymnasium.make` that replace the recorded ones.
-
-    Raises:
-        DemonstrationError: the id is missing or has another version, it takes other arguments, or
-            the dataset names code outside this package.
-    """
+    """Make the environment of a dataset from the registry and plain arguments."""
     id, name = about.id, about.id.rpartition("-v")[0]
     if not id:
         raise DemonstrationError("the dataset does not say which environment it is of")
@@ -203,8 +193,11 @@ def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any
     require_plain({n: x for n, x in about.kwargs.items() if n not in overrides}, code)
     if registered is None:
         raise DemonstrationError(
-            f"the dataset is of {id!r}, which is not registered{or_else(id, registrations)}"
+            f"the dataset is of {id!r}, which is not registered{did_you_mean(id, registrations)};"
+            f" {OWN_TASK}"
         )
+    if about.kwargs.get("render_mode") == "human" and "render_mode" not in overrides:
+        raise DemonstrationError("the dataset's environment would open a window: render_mode")
     try:
         return gymnasium.make(id, **{**about.kwargs, **overrides})
     except Exception as error:  # from any part of a task
@@ -213,11 +206,14 @@ def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any
         ) from None
 
 
+OWN_TASK = "if a module of your own registers its id, import that first, or name it with --module"
+
+
 def require_plain(kwargs: Mapping[str, Any], code: Iterable[str] = ()) -> None:
     """Raise DemonstrationError if a dataset names code outside this package."""
     named = [*code, *code_references.outside(kwargs)]
     if named:
         raise DemonstrationError(
             "the dataset names code outside this package, and code of a dataset is never run:"
-            f" {', '.join(named)}; if a module of your own registers its id, import that first"
+            f" {', '.join(named)}; {OWN_TASK}"
         )

@@ -20,6 +20,7 @@ REFERENCES = "demos"  # of a file of this package, to its demonstrations
 INSTALL = install("robomimic")
 SHOWN = 3  # damaged demonstrations that a note names
 END = 1 << 48  # larger than any file
+HELD = "is being written by another process: wait until that has closed it"
 
 
 def h5py() -> Any:
@@ -30,11 +31,7 @@ def h5py() -> Any:
 
 
 class Seekable(io.RawIOBase):
-    """A file on the disk that a subclass reads, or writes, in its own way.
-
-    Args:
-        end: its size for a reader; None for the true one.
-    """
+    """A file on the disk that a subclass reads, or writes, in its own way."""
 
     def __init__(self, path: Path, end: int | None = None) -> None:
         self._file = path.open("rb")
@@ -43,20 +40,16 @@ class Seekable(io.RawIOBase):
         self._at = 0
 
     def readable(self) -> bool:
-        """Always."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Move the position of the next read or write."""
         self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._end}[whence]
         return self._at
 
     def close(self) -> None:
-        """Close the file on the disk too."""
         self._file.close()
         super().close()
 
@@ -76,9 +69,6 @@ class _Padded(Seekable):
 
 class File:
     """An HDF5 file of demonstrations; complete ones can be read even if it is truncated.
-
-    Args:
-        name: the file's path.
 
     Attributes:
         name: the file's path.
@@ -102,13 +92,19 @@ class File:
         try:
             with self._h5py.File(self._path, "r"):
                 pass
+        except BlockingIOError:
+            raise DemonstrationError(f"{name!r} {HELD}") from None
         except OSError as error:
             if "truncated" not in str(error):
                 raise DemonstrationError(f"{name!r} is no HDF5 file: {error}") from None
             self._cut = self._path.stat().st_size
         with self._opened() as file:
             try:
+                if "data" in file and not _is_inside(file, "data"):
+                    raise DemonstrationError(f'{name!r}: its group "data" leads elsewhere')
                 self.attributes = dict(file["data"].attrs)
+            except DemonstrationError:
+                raise
             except DAMAGE:
                 cut = " that is left after it has been cut off" * (self._cut is not None)
                 raise DemonstrationError(
@@ -136,7 +132,7 @@ class File:
                 yield file
 
     def _names(self, file: Any) -> list[str]:
-        """Names of demonstrations, in order; candidates if the file is truncated."""
+        """List the demonstrations in order; in a truncated file, those that may still be there."""
         if self._cut is not None and REFERENCES in file:
             with contextlib.suppress(*DAMAGE):
                 numbers = [k for k, reference in enumerate(file[REFERENCES][:]) if reference]
@@ -149,6 +145,8 @@ class File:
     def _group(self, file: Any, name: str) -> Any:
         if self._cut is not None and REFERENCES in file:
             return file[file[REFERENCES][int(name.partition("_")[2])]]
+        if not _is_inside(file["data"], name):
+            raise ValueError("it leads elsewhere")
         return file["data"][name]
 
     def _damage(self, file: Any, name: str) -> str:
@@ -171,11 +169,7 @@ class File:
 
     @contextlib.contextmanager
     def demo(self, number: int) -> Iterator[Any]:
-        """Context manager: the group of a demonstration, by its number from 0.
-
-        Raises:
-            DemonstrationError: it is damaged.
-        """
+        """Context manager: the group of a demonstration, by its number from 0."""
         name = self.demos[number]
         try:
             with self._opened() as file:
@@ -186,9 +180,12 @@ class File:
             raise DemonstrationError(f"{self.name!r}: {name} is damaged: {error}") from None
 
 
+def _is_inside(group: Any, name: str) -> bool:
+    return isinstance(group.get(name, getlink=True), h5py().HardLink)
+
+
 def _datasets(root: Any) -> Iterator[Any]:
     """The datasets below a group; ValueError for links out of the file or cycles."""
-    hard = h5py().HardLink
     left, visited = [root], set()
     while left:
         group = left.pop()
@@ -196,7 +193,7 @@ def _datasets(root: Any) -> Iterator[Any]:
             raise ValueError(f"{group.name} contains itself")
         visited.add(group.id)
         for name in group:
-            if not isinstance(group.get(name, getlink=True), hard):
+            if not _is_inside(group, name):
                 raise ValueError(f"{name} leads elsewhere")
             item = group[name]
             if hasattr(item, "values"):

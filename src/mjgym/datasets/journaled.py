@@ -6,26 +6,25 @@ journal beside the file. The next process that opens the file completes the jour
 """
 
 import contextlib
+import io
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mjgym.datasets.hdf5_files import Seekable, h5py
+from mjgym.datasets.hdf5_files import HELD, Seekable, h5py
 from mjgym.util import atomic
 
 PAGE = 4096  # bytes
+PATIENCE = 10.0  # s, with another process that holds a file
 _RECORD = np.dtype([("page", "<i8"), ("content", "u1", (PAGE,))])
 
 
 class _Pages(Seekable):
-    """A file whose changes stay in memory, in whole pages.
-
-    Attributes:
-        changed: contents by the page's number.
-    """
+    """A file whose changes stay in memory, in whole pages."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -41,7 +40,7 @@ class _Pages(Seekable):
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
         count = max(0, min(len(view), self._end - self._at))
-        for page, begin, end, done in self._parts(count):
+        for page, begin, end, done in self._page_spans(count):
             content = self.changed.get(page) or self._read(page)
             view[done : done + end - begin] = content[begin:end]
         self._at += count
@@ -49,7 +48,7 @@ class _Pages(Seekable):
 
     def write(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        for page, begin, end, done in self._parts(len(view)):
+        for page, begin, end, done in self._page_spans(len(view)):
             if page not in self.changed:
                 self.changed[page] = self._read(page)
             self.changed[page][begin:end] = view[done : done + end - begin]
@@ -57,7 +56,7 @@ class _Pages(Seekable):
         self._end = max(self._end, self._at)
         return len(view)
 
-    def _parts(self, count: int) -> Iterator[tuple[int, int, int, int]]:
+    def _page_spans(self, count: int) -> Iterator[tuple[int, int, int, int]]:
         """The page, where to begin and end in it, and how many bytes came before."""
         done = 0
         while done < count:
@@ -72,13 +71,18 @@ class _Pages(Seekable):
 
 
 @contextlib.contextmanager
-def changing(path: Path) -> Iterator[Any]:
-    """Context manager: an HDF5 file to be changed, wholly or, after an exception, not at all.
+def creating(path: Path, **options: Any) -> Iterator[Any]:
+    """Context manager: a new HDF5 file, made in memory: HDF5 itself dies of a full disk."""
+    content = io.BytesIO()
+    with h5py().File(content, "w", **options) as file:
+        yield file
+    path.write_bytes(content.getbuffer())
 
-    Raises:
-        OSError: it cannot be read or written.
-    """
-    with atomic.alone(path):
+
+@contextlib.contextmanager
+def changing(path: Path) -> Iterator[Any]:
+    """Context manager: an HDF5 file to be changed, wholly or, after an exception, not at all."""
+    with atomic.alone(path), _unheld(path):
         _finish(path)
         with _Pages(path) as pages:
             with h5py().File(pages, "r+") as file:
@@ -86,13 +90,20 @@ def changing(path: Path) -> Iterator[Any]:
             _commit(path, pages.changed)
 
 
-def finish(path: Path) -> None:
-    """Finish the change of a file in which a process was killed, if there is one.
+@contextlib.contextmanager
+def _unheld(path: Path) -> Iterator[None]:
+    """Hold the lock that HDF5 takes of an open file, as soon as nobody else does."""
+    end = time.monotonic() + PATIENCE
+    with path.open("rb") as file:
+        while not atomic.lock(file.fileno()):
+            if time.monotonic() > end:
+                raise BlockingIOError(HELD)
+            time.sleep(0.1)
+        yield
 
-    Raises:
-        OSError: the file cannot be written.
-        ValueError: the journal is damaged.
-    """
+
+def finish(path: Path) -> None:
+    """Finish the change of a file in which a process was killed, if there is one."""
     if _journal(path).exists():
         with atomic.alone(path):
             _finish(path)

@@ -35,7 +35,7 @@ from mjgym.datasets.formats import (
 from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Episode, Shapes
 from mjgym.envs.pixels import KEY
 from mjgym.task import registrations
-from mjgym.util import npz
+from mjgym.util import bounded, npz
 from mjgym.util.packaged import install
 
 STATE, ENVIRONMENT = "observation.state", "observation.environment_state"
@@ -43,7 +43,7 @@ IMAGE, IMAGES = "observation.image", "observation.images."
 ACTION, REWARD, DONE, SUCCESS = "action", "next.reward", "next.done", "next.success"
 FLAT = "flat"
 OF_ROBOTS = re.compile(r"robot\d+_")
-OWN = Path("meta", "mjgym")
+OWN_FOLDER = Path("meta", "mjgym")
 ABOUT = "about.json"
 INSTALL = install("lerobot")
 # Arrays in an episode's file in `meta/mjgym`, besides observations, states and wide actions.
@@ -87,9 +87,6 @@ def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
 
     Proprioception of robots is the state, all else the environment's state; if no entry is named
     after a robot, all are the state.
-
-    Args:
-        entries: by name; images are uint8.
     """
     plain = [name for name, value in entries.items() if np.asarray(value).dtype != np.uint8]
     of_robots = [name for name in plain if OF_ROBOTS.match(name)]
@@ -149,10 +146,6 @@ def place_of(name: str) -> tuple[str, Path | None]:
 class LeRobotWriter(Writer):
     """Writes a LeRobotDataset to a temporary folder, which is moved into place on close.
 
-    Args:
-        name: see `place_of`.
-        env: like the one of the episodes.
-
     Raises:
         DemonstrationError: lerobot is not installed, there is such a dataset, or the name is
             invalid.
@@ -164,7 +157,7 @@ class LeRobotWriter(Writer):
         if not repo:
             raise DemonstrationError(f"{name!r} names no dataset: take {LEROBOT}NAME or a folder")
         self._repo = repo
-        self._folder = folder or Path(self._lerobot.HF_LEROBOT_HOME) / repo
+        self._folder = self.place = folder or Path(self._lerobot.HF_LEROBOT_HOME) / repo
         self.name, self.kept = name, 0
         if self._folder.exists():
             raise DemonstrationError(f"there is a folder {str(self._folder)!r}: take another name")
@@ -211,7 +204,7 @@ class LeRobotWriter(Writer):
             robot_type="mjgym",
             use_videos=False,
         )
-        folder = self._root / OWN
+        folder = self._root / OWN_FOLDER
         folder.mkdir()
         (folder / ABOUT).write_text(json.dumps(self._about))
 
@@ -221,11 +214,7 @@ class LeRobotWriter(Writer):
         return self._stage / "whole"
 
     def add(self, episode: Episode) -> None:
-        """Write an episode.
-
-        Raises:
-            DemonstrationError: it cannot be written.
-        """
+        """Write an episode."""
         episode = episode.validated()
         self._shapes.require(episode)
         if self._saving:  # LeRobot's frames and list of episodes may disagree
@@ -244,26 +233,24 @@ class LeRobotWriter(Writer):
                         "task": self._task,
                     }
                 )
-            np.savez_compressed(self._root / OWN / _file(self.kept), **_exact(episode))
+            np.savez_compressed(self._root / OWN_FOLDER / _file(self.kept), **_exact(episode))
             self._saving = True
             with _quiet():
                 self._dataset.save_episode()
             self._saving = False
-        except OSError as error:
-            self._dataset.clear_episode_buffer()
-            raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
-        except BaseException:
+        except BaseException as error:
             if self._dataset is not None:
                 self._dataset.clear_episode_buffer()
-            raise
+            elif self._stage is not None:
+                shutil.rmtree(self._stage)
+                self._stage = None
+            if not isinstance(error, OSError):
+                raise
+            raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
         self.kept += 1
 
     def close(self) -> None:
-        """Move the dataset into place, if it has any episodes.
-
-        Raises:
-            DemonstrationError: the place is taken by now; the message says where the dataset is.
-        """
+        """Move the dataset into place, if it has any episodes."""
         if self._stage is None:
             return
         self._dataset.finalize()
@@ -328,6 +315,9 @@ class LeRobotDemonstrations(Demonstrations):
             raise DemonstrationError(
                 f"{str(folder)!r} is no LeRobotDataset: it lacks meta/info.json"
             )
+        for path in folder.rglob("*") if folder is not None else ():
+            if not (path.is_file() or path.is_dir()):  # a pipe or device may never end
+                raise DemonstrationError(f"{name!r}: {path} is no regular file")
         try:
             with _quiet():
                 self._dataset = lerobot.LeRobotDataset(repo, root=folder)
@@ -336,7 +326,7 @@ class LeRobotDemonstrations(Demonstrations):
             reason = (str(error).strip() or type(error).__name__).splitlines()[0]
             raise DemonstrationError(f"{name!r} cannot be read: {reason}") from None
         self.count = int(self._dataset.num_episodes)
-        self._own = Path(self._dataset.root) / OWN
+        self._own = Path(self._dataset.root) / OWN_FOLDER
         self._entries: list[str] | None = None
         self._layout: dict[str, tuple[int, ...]] = {}
         self.about = self._read_about()
@@ -345,13 +335,13 @@ class LeRobotDemonstrations(Demonstrations):
         if not (self._own / ABOUT).is_file():
             return About("", description=f"LeRobotDataset {self._dataset.repo_id}")
         try:
-            facts = json.loads((self._own / ABOUT).read_text())
+            facts = bounded.read_json(self._own / ABOUT)
             about, self._entries = written_facts(facts)
             self._layout = {name: tuple(shape) for name, shape in facts["layout"].items()}
             return about
         except DAMAGE as error:
             raise DemonstrationError(
-                f"{self.name!r}: {OWN / ABOUT} is none of this version's: {error!r}"
+                f"{self.name!r}: {OWN_FOLDER / ABOUT} is none of this version's: {error!r}"
             ) from None
 
     def episode(self, number: int) -> Episode:

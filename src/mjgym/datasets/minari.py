@@ -9,9 +9,7 @@ import importlib
 import importlib.util
 import json
 import os
-import re
 import shutil
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,10 +18,16 @@ import gymnasium
 import numpy as np
 
 from mjgym.datasets import journaled
-from mjgym.datasets.formats import About, Demonstrations, Writer, about_recorded, specification
+from mjgym.datasets.formats import (
+    About,
+    Demonstrations,
+    Writer,
+    about_recorded,
+    specification,
+)
 from mjgym.datasets.hdf5_files import flattened, h5py, require_bounded
 from mjgym.datasets.recording import DemonstrationError, Episode, Shapes
-from mjgym.util import atomic
+from mjgym.util import atomic, bounded
 from mjgym.util.packaged import install
 
 SUCCESS, STATE = "success", "state"
@@ -41,17 +45,8 @@ def _minari() -> Any:
     return importlib.import_module("minari")
 
 
-def versioned(name: str) -> str:
-    """A dataset's name with a version: "demos" is "demos-v0"."""
-    return name if re.search(r"-v\d+$", name) else f"{name}-v0"
-
-
 class MinariWriter(Writer):
     """Writes a Minari dataset.
-
-    Args:
-        name: of the dataset: "demos", "lift/demos-v0"; see `versioned`.
-        env: like the one of the episodes.
 
     Raises:
         DemonstrationError: Minari is not installed, there is such a dataset, the name is invalid,
@@ -59,7 +54,7 @@ class MinariWriter(Writer):
     """
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
-        minari, name = _minari(), versioned(name)
+        minari = _minari()
         try:
             there = minari.list_local_datasets()
             minari.dataset.minari_dataset.parse_dataset_id(name)
@@ -81,6 +76,7 @@ class MinariWriter(Writer):
         self._env = env
         self._shapes = Shapes(env)
         self._facts = facts
+        self.place = self._folder.parent
 
     @property
     def _folder(self) -> Path:
@@ -103,24 +99,25 @@ class MinariWriter(Writer):
 
     def _create(self, episode: Episode) -> None:
         """Write a dataset of one episode under a temporary name, and rename it when complete."""
+        from minari import namespace as namespaces
         from minari.dataset.minari_storage import MinariStorage
         from minari.storage.datasets_root_dir import get_dataset_path
 
         env, target = self._env, get_dataset_path(self.name)
-        with tempfile.TemporaryDirectory(prefix=".part-", dir=get_dataset_path()) as stage:
-            folder = Path(stage, "dataset", "data")
+        with atomic.stage(get_dataset_path()) as stage:
+            folder = stage / "dataset" / "data"
             folder.parent.mkdir()
             storage = MinariStorage.new(
                 folder, env.observation_space, env.action_space, env.spec, jpeg_encoding=False
             )
             storage.update_metadata(self._metadata())
-            with h5py().File(folder / DATA, "w", track_order=True) as file:
+            with journaled.creating(folder / DATA, track_order=True) as file:
                 _write(file, 0, episode)
             _note(folder, len(episode))
             shutil.copyfile(folder / METADATA, folder / FIRST_METADATA)
             namespace = self.name.rpartition("/")[0]
-            if namespace and namespace not in _minari().list_local_namespaces():
-                _minari().create_namespace(namespace)
+            if namespace and namespace not in namespaces.list_local_namespaces():
+                namespaces.create_namespace(namespace)
             try:
                 folder.parent.rename(target)
             except OSError:
@@ -178,7 +175,7 @@ def _fill(group: Any, contents: Mapping[str, Any]) -> None:
 
 def _note(folder: Path, steps: int) -> None:
     """Count another episode in the metadata, which are replaced in one piece."""
-    metadata = json.loads((folder / METADATA).read_bytes())
+    metadata = bounded.read_json(folder / METADATA)
     metadata["total_episodes"] += 1
     metadata["total_steps"] += steps
     size = (folder / DATA).stat().st_size
@@ -199,12 +196,12 @@ def _recover(folder: Path) -> None:
         return
     journaled.finish(file)
     try:
-        json.loads((folder / METADATA).read_bytes())
+        bounded.read_json(folder / METADATA)
         return
-    except (FileNotFoundError, RecursionError, ValueError):
+    except bounded.FileError:
         if not (folder / FIRST_METADATA).is_file():
             return  # Minari says what is wrong
-    metadata = json.loads((folder / FIRST_METADATA).read_bytes())
+    metadata = bounded.read_json(folder / FIRST_METADATA)
     with h5py().File(file, "r") as data:
         steps = [int(episode.attrs["total_steps"]) for episode in data.values()]
     metadata.update(total_episodes=len(steps), total_steps=sum(steps))
@@ -218,17 +215,16 @@ def _entries(space: gymnasium.Space[Any]) -> list[str]:
 class MinariDemonstrations(Demonstrations):
     """A Minari dataset.
 
-    Args:
-        name: of the dataset; see `versioned`.
-
     Raises:
         DemonstrationError: Minari is not installed, or there is no such dataset.
     """
 
     def __init__(self, name: str) -> None:
-        minari, name = _minari(), versioned(name)
+        minari = _minari()
         try:
             _recover(_folder(name))
+        except PermissionError:
+            raise
         except Exception as error:  # of any part of a damaged file
             raise DemonstrationError(f"{name!r} is damaged: {error}") from None
         _require_spaces(name)
@@ -260,8 +256,8 @@ class MinariDemonstrations(Demonstrations):
         if not metadata.get("env_spec"):
             return About("", **facts)
         try:
-            return about_recorded(json.loads(metadata["env_spec"]), **facts)
-        except (RecursionError, TypeError, ValueError) as error:
+            return about_recorded(bounded.json_of(metadata["env_spec"], "env_spec"), **facts)
+        except (TypeError, ValueError) as error:
             raise DemonstrationError(
                 f"{self.name!r}: its environment is damaged: {error}"
             ) from None

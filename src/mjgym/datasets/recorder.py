@@ -1,5 +1,6 @@
 """Recording the episodes of an environment while they are played."""
 
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -13,9 +14,6 @@ SUCCESS = "success"  # in infos
 
 class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
     """Writes selected episodes of an environment, each as soon as `keep` is called.
-
-    Args:
-        env: a single environment of this package, from `gymnasium.make`.
 
     Raises:
         TypeError: it is another environment.
@@ -31,12 +29,15 @@ class Recorder(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     @property
     def name(self) -> str:
-        """The dataset's name."""
         return self._writer.name
 
     @property
+    def place(self) -> Path:
+        """The dataset's file or folder."""
+        return self._writer.place
+
+    @property
     def kept(self) -> int:
-        """The number of episodes in the dataset."""
         return self._writer.kept
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:

@@ -10,6 +10,7 @@ import gymnasium
 import numpy as np
 
 from mjgym.loop.states import check_state
+from mjgym.util.bounded import UserError
 
 State = dict[str, np.ndarray]
 
@@ -31,7 +32,7 @@ DAMAGE = (
 """Errors of libraries that read a damaged file."""
 
 
-class DemonstrationError(RuntimeError):
+class DemonstrationError(UserError, RuntimeError):
     """A dataset cannot be written or read; the message says why and what to do."""
 
 
@@ -208,11 +209,7 @@ def _of_shape(shape: tuple[int, ...] | None) -> str:
 
 
 class Recording:
-    """An episode being recorded.
-
-    Args:
-        seed: of the initial state, or None.
-    """
+    """An episode being recorded."""
 
     def __init__(self, observation: Any, seed: int | None = None) -> None:
         self.seed = seed
@@ -233,14 +230,7 @@ class Recording:
         truncated: bool,
         success: bool = False,
     ) -> None:
-        """Add a step.
-
-        Args:
-            state: before the action; may be empty.
-            terminated: from `step`.
-            truncated: from `step`.
-            success: whether the task's goal is reached.
-        """
+        """Add a step."""
         del self._observations[len(self._steps) + 1 :]
         self._observations.append(observation)
         ends = (bool(terminated), bool(truncated), bool(success))
@@ -248,9 +238,6 @@ class Recording:
 
     def episode(self, state: State) -> Episode:
         """The episode so far; its last step is truncated unless terminated.
-
-        Args:
-            state: after the last step; may be empty.
 
         Raises:
             ValueError: there are no steps.
@@ -274,11 +261,7 @@ class Recording:
 
 
 def place(env: Any, state: Mapping[str, np.ndarray]) -> Any:
-    """Set an environment to a recorded state; returns the observation there.
-
-    Raises:
-        DemonstrationError: it is empty, or of another model or version.
-    """
+    """Set an environment to a recorded state; returns the observation there."""
     if not state:
         raise DemonstrationError("the dataset has no states: its episodes cannot be played again")
     try:

@@ -14,26 +14,27 @@ the demonstrations at the beginning of the file, finds the remaining ones in a t
 import contextlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 
+from mjgym.datasets import journaled
 from mjgym.datasets.formats import About, Demonstrations, Writer, facts_to_write, written_facts
 from mjgym.datasets.hdf5_files import REFERENCES, File, flattened, h5py
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Shapes
 from mjgym.envs.pixels import KEY
 from mjgym.mjcf.written_fields import with_fields
-from mjgym.util import atomic, plugins
+from mjgym.util import atomic, bounded, plugins
 
 GYM = 2  # robomimic's EnvType
 FLAT = "flat"  # key of a vector observation, as in robomimic's Gym environments
 OBJECT = "object"  # key of all non-robot entries, as in robosuite
 OF_ROBOTS = re.compile(r"robot\d+_")
 VALID = 0.1  # of the demonstrations
-OWN = "mjgym"  # attribute of this package's files
+OWN_ATTRIBUTE = "mjgym"  # attribute of this package's files
 MOST = 8192  # maximum number of references
 
 
@@ -45,11 +46,7 @@ def key_of(entry: str) -> str:
 
 
 def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
-    """An observation, or rows of them, by robomimic's keys.
-
-    Args:
-        observation: an array, or arrays by name.
-    """
+    """An observation, or rows of them, by robomimic's keys."""
     if not isinstance(observation, Mapping):
         return {FLAT: np.asarray(observation)}
     entries = {key_of(name): np.asarray(rows) for name, rows in observation.items()}
@@ -67,20 +64,18 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
 class RobomimicWriter(Writer):
     """Writes demonstrations in robomimic's layout.
 
-    Args:
-        name: the file's path, which ends with ".hdf5".
-        env: like the one of the episodes.
-
     Raises:
         DemonstrationError: h5py is not installed, there is such a file, or no such folder.
     """
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
         self._h5py = h5py()
-        self._path = Path(name).expanduser()
+        self._path = self.place = Path(name).expanduser()
         self._check_free()
-        if not self._path.parent.is_dir():
-            raise DemonstrationError(f"there is no folder {str(self._path.parent)!r}")
+        try:
+            atomic.require_folder(self._path)
+        except OSError as error:
+            raise DemonstrationError(bounded.reason(error)) from None
         self.name = name
         self.kept = 0
         self._shapes = Shapes(env)
@@ -93,7 +88,10 @@ class RobomimicWriter(Writer):
             "env_kwargs": dict(facts.kwargs),
         }
         try:
-            self._attributes = {"env_args": json.dumps(arguments), OWN: json.dumps(written)}
+            self._attributes = {
+                "env_args": json.dumps(arguments),
+                OWN_ATTRIBUTE: json.dumps(written),
+            }
         except TypeError as error:
             raise DemonstrationError(
                 f"{name!r}: the arguments of {facts.id} cannot be written: {error}"
@@ -111,18 +109,31 @@ class RobomimicWriter(Writer):
         episode = episode.validated()
         self._shapes.require(episode)
         number, steps = self.kept, self._steps + len(episode)
+        if number == 0:
+            self._check_free()
+            with (
+                self._written(),
+                atomic.replacing(self._path) as part,
+                journaled.creating(part) as file,
+            ):
+                self._begin(file)
+                self._write(file, number, episode, steps)
+        else:
+            with self._changing() as file:
+                self._write(file, number, episode, steps)
+        self.kept, self._steps = number + 1, steps
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[Any]:
+        with self._written(), journaled.changing(self._path) as file:
+            yield file
+
+    @contextlib.contextmanager
+    def _written(self) -> Iterator[None]:
         try:
-            if number == 0:
-                self._check_free()
-                with atomic.replacing(self._path) as part, self._h5py.File(part, "w") as file:
-                    self._begin(file)
-                    self._write(file, number, episode, steps)
-            else:
-                with self._h5py.File(self._path, "r+") as file:
-                    self._write(file, number, episode, steps)
+            yield
         except OSError as error:
             raise DemonstrationError(f"{self.name!r} cannot be written: {error}") from None
-        self.kept, self._steps = number + 1, steps
 
     def _begin(self, file: Any) -> None:
         """Write shared data, and all groups, so that they are at the file's beginning."""
@@ -178,7 +189,7 @@ class RobomimicWriter(Writer):
         mixed = np.random.default_rng(0).permutation(self.kept)
         valid = max(1, round(VALID * self.kept)) if self.kept > 1 else 0
         parts = {"train": sorted(mixed[valid:]), "valid": sorted(mixed[:valid])}
-        with self._h5py.File(self._path, "r+") as file:
+        with self._changing() as file:
             for part, numbers in parts.items():
                 if numbers and f"mask/{part}" not in file:
                     file[f"mask/{part}"] = np.array([f"demo_{k}" for k in numbers], dtype="S")
@@ -195,8 +206,14 @@ def state_rows(episode: Episode) -> np.ndarray:
 
 def load(name: str) -> Demonstrations:
     """Open a file of this package, of robomimic or of robosuite."""
+    path = Path(name).expanduser()
+    if path.is_file():
+        try:
+            journaled.finish(path)
+        except (OSError, ValueError) as error:
+            raise DemonstrationError(f"{name!r} is damaged: {error}") from None
     file = File(name)
-    if OWN in file.attributes:
+    if OWN_ATTRIBUTE in file.attributes:
         return RobomimicDemonstrations(file)
     recorded: Demonstrations = plugins.load(plugins.FORMATS, "robosuite")(file)
     return recorded
@@ -214,10 +231,11 @@ class RobomimicDemonstrations(Demonstrations):
         self.name, self.note = file.name, file.note
         self.count = len(file.demos)
         try:
-            self.about, self._entries = written_facts(json.loads(file.attributes[OWN]))
+            facts = bounded.json_of(file.attributes[OWN_ATTRIBUTE], OWN_ATTRIBUTE)
+            self.about, self._entries = written_facts(facts)
         except DAMAGE as error:
             raise DemonstrationError(
-                f"{self.name!r}: the attribute {OWN!r} is none of this version's: {error!r}"
+                f"{self.name!r}: attribute {OWN_ATTRIBUTE!r} is none of this version's: {error!r}"
             ) from None
 
     def episode(self, number: int) -> Episode:

@@ -40,9 +40,6 @@ def observation_entries(
         Rows of `index`, `entry`, `name`, `unit`, `frame`, `source` and `meaning`; see
         `mjgym.describe.labels`. Unknown numbers are named by their index, "entry[3]", with an empty
         unit.
-
-    Raises:
-        ValueError: `task.labels` names a missing entry, or has the wrong number of labels for one.
     """
     observation = task.observation(view)
     shapes = {name: np.shape(value)[len(view.lead) :] for name, value in observation.items()}
@@ -111,11 +108,7 @@ def describe(
     model: mujoco.MjModel,
     sensing: Sensing | None = None,
 ) -> dict[str, Any]:
-    """A full description of a task, as data for JSON.
-
-    Args:
-        sensing: sensor models of the observation; None if no entry has one.
-    """
+    """A full description of a task, as data for JSON."""
     cls: type = type(task)
     file, line = _place(cls)
     with np.errstate(all="ignore"):

@@ -7,7 +7,6 @@ import hashlib
 import os
 import platform
 import re
-from collections.abc import Collection
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -79,20 +78,21 @@ def fingerprint(
         "options": options,
         "max_episode_steps": None if spec is None else spec.max_episode_steps,
         "model_sha256": model_sha256(_between_episodes(bare)),
-        "law": {"runs": "arrays" if bare.uncompiled else "compiled", "reason": bare.uncompiled},
+        "hooks": {
+            "run": "arrays" if bare.uncompiled else "compiled",
+            "reason": bare.uncompiled,
+            "in_numpy": bare.in_numpy,
+        },
         **about,
     }
 
 
-def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
+def model_sha256(model: mujoco.MjModel) -> str:
     """A hash of every physical number of a model.
 
     It is reproducible with the same MuJoCo on the same kind of processor; another processor may
     round the last bit of a compiled number differently. Names, colours, cameras, lights, materials
     and textures do not count.
-
-    Args:
-        without: fields of MjModel to leave out.
     """
     digest = hashlib.sha256()
 
@@ -102,7 +102,7 @@ def model_sha256(model: mujoco.MjModel, without: Collection[str] = ()) -> str:
         digest.update(array.tobytes())
 
     for name, value in fields(model):
-        if name not in without and not _LOOKS.search(name):
+        if not _LOOKS.search(name):
             add(name, value)
     add("stat.meaninertia", model.stat.meaninertia)  # scales the solver's tolerance
     return digest.hexdigest()
@@ -117,7 +117,7 @@ def _between_episodes(env: Any) -> mujoco.MjModel:
 
 
 def versions() -> dict[str, str]:
-    """Versions of mjgym, MuJoCo's engine, numpy, gymnasium, python, and numba."""
+    """Versions of mjgym, MuJoCo's engine, numpy, gymnasium, python, llvmlite and numba."""
     computing = {
         "mjgym": __version__,
         "mujoco": mujoco.mj_versionString(),
@@ -125,8 +125,9 @@ def versions() -> dict[str, str]:
         "gymnasium": gymnasium.__version__,
         "python": platform.python_version(),
     }
-    with contextlib.suppress(metadata.PackageNotFoundError):
-        computing["numba"] = metadata.version("numba")
+    for name in ("llvmlite", "numba"):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            computing[name] = metadata.version(name)
     return computing
 
 

@@ -9,7 +9,23 @@ from mjgym.envs.options import Options
 from mjgym.envs.overlays import Overlay
 from mjgym.envs.pixels import known_camera, viewpoint
 from mjgym.loop.bound_task import BoundTask
+from mjgym.mjcf import Spec, published_look
 from mjgym.observables import Image
+from mjgym.task import Task
+
+
+def require_published_look(task: Task) -> None:
+    """Raise unless there is a published look of a task, and its files are installed.
+
+    Raises:
+        ValueError: there is none.
+        ModuleNotFoundError: the package is not installed.
+    """
+    if not task.has_published_look:
+        raise ValueError(
+            f'look: {type(task).__name__} has no "published" look besides its own; dog and rat have'
+        )
+    published_look.folder()
 
 
 class Cameras:
@@ -29,13 +45,15 @@ class Cameras:
         self._options = options
         self._processes = processes
         self._renderer: Any = None
+        if options.look == "published":
+            require_published_look(self._task)
         model = self._simulation.model
         self.default = (
             viewpoint(self._task, model)
             if options.camera is None
             else known_camera("camera", options.camera, model)
         )
-        self.overlay = Overlay.of(options.show, options.groups)
+        self.overlay = Overlay.from_words(options.show, options.groups)
 
     def shots(
         self,
@@ -59,7 +77,7 @@ class Cameras:
 
         options, overlay = self._options, self.overlay
         if show is not None or groups is not None:
-            overlay = Overlay.of(
+            overlay = Overlay.from_words(
                 options.show if show is None else show,
                 options.groups if groups is None else groups,
             )
@@ -79,13 +97,21 @@ class Cameras:
             for k in range(len(rows))
         ]
 
+    def scene(self) -> Spec:
+        """The model of images, with its textures and, unless they must be fast, its skins."""
+        from mjgym.rendering import dressed
+
+        if self._options.render_quality == "fast" and self._options.look == "own":
+            return self._task.model()
+        return dressed(self._task, self._options.look)
+
     def render(self, shots: Sequence[Any]) -> list[np.ndarray]:
         """Render the result of `shots`, in parallel if there are many."""
         from mjgym.rendering import Renderer
 
         if self._renderer is None:
             model, quality = self._simulation.model, self._options.render_quality
-            self._renderer = Renderer(self._task.model, model, quality, self._processes)
+            self._renderer = Renderer(self.scene, model, quality, self._processes)
         images: list[np.ndarray] = self._renderer.render_all(shots)
         return images
 

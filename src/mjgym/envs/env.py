@@ -18,6 +18,7 @@ from mjgym.envs.rollouts import Candidates, RolloutMethods
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.vector import VectorEnv
 from mjgym.loop.bound_task import BoundTask
+from mjgym.loop.episode import WRONG_RESULT
 from mjgym.loop.states import check_state, identity
 from mjgym.sim import Single
 from mjgym.sim.single import ONLY, SingleView
@@ -56,7 +57,8 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         self.task = task
         self.model: mujoco.MjModel = compile_model(task)
         draws = self._options.draws(self.model, task, 1)
-        simulation = Single(self.model, task.varies, None if draws is None else draws.varying)
+        varying = None if draws is None else draws.varying
+        simulation = Single(self.model, task.varies, varying, lagging=task.lagging)
         self.data: mujoco.MjData = simulation.data
         bound = BoundTask(task, simulation)
         self.cameras = Cameras(bound, self._options, allowed_cores())
@@ -69,7 +71,9 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         self._step, self._conclude = self._episodes.step, self._episodes.conclude
         self.action_space = action_space(task.actions(self.model))
         self._action_shape = self.action_space.shape
-        self._reported = task.reported
+        memory = self._episodes.view.memory
+        self._reported = [name for name in task.reported if name in memory]
+        self._reported_terms = [name for name in task.reported if name not in memory]
         self.observation_space = self._observations.layout.space()
         self.render_mode = self._options.render_mode
         self.metadata = {**type(self).metadata, "render_fps": 1 / self.control_timestep}
@@ -121,15 +125,22 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             self._check_open()
             raise gymnasium.error.ResetNeeded("call reset() before step()")
         action = check_action(action, self._action_shape)
-        step = self._step(action)
-        step = self._conclude(step, self._observations.show())
-        terms, reward, terminated, truncated, success, diverged = step
+        try:
+            step = self._step(action)
+            step = self._conclude(step, self._observations.show())
+            terms, reward, terminated, truncated, success, diverged = step
+            reward, terminated, truncated = float(reward), bool(terminated), bool(truncated)
+        except WRONG_RESULT as error:
+            episodes.name_culprit(error, action)
+            raise
         info: dict[str, Any] = {"diverged": _FLAGS[diverged is not None].copy()}
         if diverged is not None:
             self._observations.take_back()
         else:
             for name, value in terms.items():
                 info[TERMS + name] = value if type(value) is np.float64 else np.float64(value)
+            for name in self._reported_terms:
+                info[name] = info[TERMS + name]
             if self._reported:
                 info.update(self._report())
             if success is not None:
@@ -138,7 +149,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             if self.render_mode == "human":
                 self.render()
         last = copy_observation(self._observations.present)
-        return last, float(reward), bool(terminated), bool(truncated), info
+        return last, reward, terminated, truncated, info
 
     def _report(self) -> dict[str, np.ndarray]:
         memory = self._episodes.view.memory
@@ -172,7 +183,11 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             from mjgym.rendering.window import Window
 
             self._window = Window(
-                self.task, self.model, self._options.render_quality, self.cameras.overlay
+                self.task,
+                self.model,
+                self._options.render_quality,
+                self.cameras.overlay,
+                self.cameras.scene,
             )
         rewards = self._episodes.shown_rewards(ONLY)
         state = self._episodes.simulation.rendered_state(ONLY)
@@ -257,7 +272,6 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         return envs.as_candidates()
 
     def observe(self) -> Arrays:
-        """The observation's entries by name, in double precision."""
         return self.view.owned(self._episodes.observe())
 
     def describe(self) -> dict[str, Any]:

@@ -27,14 +27,19 @@ class Infos:
         self._episodes = episodes
         self._n = episodes.simulation.n
         self._xp = episodes.view.xp
+        self._shapes = ((self._n,), tuple(episodes.rewards.shape))  # of flags, of rewards
         self.precision = self._xp.zeros(0).dtype
         self._everyone = self._xp.ones(self._n, dtype=self._xp.bool)
-        self._reported = episodes.task.reported
+        memory, reported = episodes.view.memory, episodes.task.reported
+        self._reported = [name for name in reported if name in memory]
+        self._reported_terms = [name for name in reported if name not in memory]
 
-    def each(self, values: Any, dtype: Any) -> Array:
+    def per_sub_environment(self, values: Any, dtype: Any) -> Array:
         """A new array with one value per sub-environment."""
         if values is False:  # the most common flag
             return self._xp.zeros(self._n, dtype=dtype)
+        if getattr(values, "ndim", 0) and values.shape not in self._shapes:
+            raise ValueError(f"an array of shape {values.shape}, expected {self._shapes[-1]}")
         if isinstance(values, np.ndarray) and values.ndim:
             return values.astype(dtype)
         if getattr(values, "ndim", 0):
@@ -52,7 +57,7 @@ class Infos:
         info: dict[str, Array] = {}
 
         def add(name: str, values: Any, dtype: Any) -> None:
-            array = self.each(values, dtype)
+            array = self.per_sub_environment(values, dtype)
             info[name] = array if valued is None else zero_unless(valued, array)
             info[f"_{name}"] = copied(shown)
 
@@ -60,8 +65,12 @@ class Infos:
         if some:
             for name, values in step.terms.items():
                 add(f"{TERMS}{name}", values, self.precision)
+            for name in self._reported_terms:
+                add(name, step.terms[name], self.precision)
         flag = self._xp.bool
-        info["diverged"] = self.each(False if step.diverged is None else step.diverged, flag)
+        info["diverged"] = self.per_sub_environment(
+            False if step.diverged is None else step.diverged, flag
+        )
         info["_diverged"] = self._of_divergence(step, stepped)
         if step.success is not None and some:
             add("success", step.success, flag)
@@ -106,10 +115,10 @@ def only(info: dict[str, Array], mask: Array) -> dict[str, Array]:
     return part
 
 
-def known(info: dict[str, Any]) -> dict[str, Any]:
+def shown_entries(info: dict[str, Any]) -> dict[str, Any]:
     """An info without entries that are known to belong to no sub-environment."""
     return {
-        name: known(values) if isinstance(values, dict) else values
+        name: shown_entries(values) if isinstance(values, dict) else values
         for name, values in info.items()
         if not known_empty(info[f"_{name.removeprefix('_')}"])
     }

@@ -32,6 +32,7 @@ def episodes_of(
         generator,
         draws,
         goals=_goals(options, bound),
+        dtype=options.dtype,
         sensing=_sensing(options, bound),
         draw=cameras.draw,
         shows_reward=options.visualize_reward,
@@ -97,11 +98,7 @@ def _shown(observables: Mapping[str, Observable], options: Options) -> dict[str,
 
 
 def layout_of(options: Options, episodes: Episodes) -> Layout:
-    """The layout of an observation.
-
-    Raises:
-        ValueError: a camera is unknown; the message suggests the nearest one.
-    """
+    """The layout of an observation."""
     simulation, sensing = episodes.simulation, episodes.sensing
     mode, dtype = options.observation, options.dtype
     players, frames = episodes.task.players, options.frame_stack

@@ -42,6 +42,7 @@ class Observations:
         self._lead = episodes.view.lead
         self.present: Any = self._now.observation
         first = self.present
+        episodes.target = self._before.address
         self._is_vector = isinstance(first, np.ndarray) and first.dtype.kind == "f"
 
     def _buffer(self) -> "Buffer":
@@ -51,6 +52,10 @@ class Observations:
         """Observe the current states."""
         self._now, self._before = self._before, self._now
         self.present = self._now.observation
+        self._episodes.target = self._before.address
+        if self._episodes.seen:
+            self._episodes.seen = False
+            return self.present
         if self._now.older:
             self._now.continue_from(self._before)
         entries = self._episodes.observe() if self.layout.needs_entries else {}
@@ -81,12 +86,11 @@ class Observations:
         return self.present
 
     def older_frames(self, rows: Any = ...) -> dict[str, np.ndarray]:
-        """Copies of the frames before the current one, as entries of a state."""
         to_numpy = self._episodes.view.to_numpy
         return {name: to_numpy(x)[rows].copy() for name, x in self._now.older.items()}
 
     def begin(self, where: Any = None) -> None:
-        """Begin the episodes of a mask, or all, by the user's `reset`, and observe them.
+        """Reset all episodes, or those of a mask, as the user asked, and observe them.
 
         Starts with an observation that is not finite are drawn again, before `refuse_starts`.
         """
@@ -106,7 +110,10 @@ class Observations:
             that there are none. Within a mask, they keep their previous observation.
         """
         if mask is None or mask.ndim == 0:
+            seen = self._episodes.seen
             shown = self.observe()
+            if seen:
+                return self._episodes.not_finite
             if self._is_vector and all_finite(shown):  # the most common case
                 return None
             return not_finite(shown, self._lead)
@@ -126,7 +133,6 @@ class Observations:
 
     @functools.cached_property
     def _some(self) -> "Buffer":
-        """Buffer for episodes that begin in the step that ends the previous one."""
         return self._buffer()
 
     def take_back(self, mask: Any = ...) -> None:
@@ -141,7 +147,6 @@ class Observations:
             replace(self.present, mask, self._before.observation)
 
     def restore(self, observation: Any) -> None:
-        """Set the current observation."""
         replace(self.present, ..., observation)
 
     def _draw(self, image: Image, mask: Any = None) -> Any:
@@ -155,6 +160,7 @@ class Buffer:
         observation: an array, or a dict of arrays.
         older: the frames of a stack before the last one, by their names in a state.
         last: the last frame of a stack by the same names, with the axis of frames.
+        address: of a NumPy array of all numbers, one simulation after another; 0 if there is none.
     """
 
     def __init__(self, layout: Layout, lead: tuple[int, ...] = (), xp: Any = np) -> None:
@@ -162,11 +168,14 @@ class Buffer:
             return xp.zeros(space.shape, dtype=getattr(xp, space.dtype.name))
 
         space = layout.space(lead)
-        self.observation = (
-            {name: zeros(part) for name, part in space.spaces.items()}
-            if isinstance(space, gymnasium.spaces.Dict)
-            else zeros(space)
-        )
+        self.address = 0
+        if layout.is_plain and xp is np:
+            self._block, self.observation = layout.block(lead)
+            self.address = int(self._block.ctypes.data)
+        elif isinstance(space, gymnasium.spaces.Dict):
+            self.observation = {name: zeros(part) for name, part in space.spaces.items()}
+        else:
+            self.observation = zeros(space)
         self.older: dict[str, Array] = {}
         self.last: dict[str, Array] = {}
         self._newer: dict[str, Array] = {}  # the frames after the first one
@@ -182,15 +191,13 @@ class Buffer:
                 self.older[FRAMES + name] = stack[(*before, slice(None, -1))]
                 self._newer[FRAMES + name] = stack[(*before, slice(1, None))]
                 self.last[FRAMES + name] = stack[(*before, slice(-1, None))]
-        self._parts = [*layout.parts(frame).items()]
+        self._parts = [*layout.entries(frame).items()]
         self._images = layout.shown_pictures(frame)
 
     def continue_from(self, before: "Buffer", mask: Any = ...) -> None:
-        """Take over the older frames from the previous observations, for a mask or all."""
         replace(self.older, mask, before._newer)
 
     def repeat(self, mask: Any = ...) -> None:
-        """Fill the older frames with the last one, for a mask or all."""
         replace(self.older, mask, self.last)
 
     def write(self, entries: Arrays, draw: Callable[[Image], Array]) -> Any:
@@ -206,7 +213,7 @@ class Buffer:
 
 
 def is_finite(observation: Any) -> bool:
-    """Whether all numbers of a NumPy observation are finite."""
+    """Tell whether all numbers of a NumPy observation are finite."""
     if isinstance(observation, dict):
         return all(map(is_finite, observation.values()))
     return observation.dtype.kind != "f" or all_finite(observation)

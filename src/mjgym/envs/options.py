@@ -22,8 +22,11 @@ from mjgym.variation.varying import Varying
 ON_DIVERGENCE = ("truncate", "raise")
 RENDER_MODES = (None, "rgb_array", "human")
 RENDER_QUALITIES = ("reference", "fast")
+LOOKS = ("own", "published")
 VARY_EVERY = ("episode", "reset", "never")
 OUTPUTS = ("torch", "numpy")
+MOST_THREADS = 4096
+MOST_FRAMES = 1000  # of a stack
 RESET_MASK = "reset_mask"  # option of a batch's `reset`
 
 
@@ -48,7 +51,10 @@ class Options:
             viewpoint.
         width: width of `render()`, in pixels.
         height: height of `render()`, in pixels.
-        render_quality: "reference" (the published look) or "fast" (no shadows or reflections).
+        render_quality: "reference" (the published look) or "fast" (without shadows, reflections
+            and coats).
+        look: "own", or "published" for dog and rat: skins, meshes and textures of the installed
+            dm_control, in images alone.
         show: extra elements that `render()` shows, e.g. ("joints", "contacts"); see
             `mjgym.envs.overlays.Overlay.of`. Images in observations never have them.
         groups: groups of elements that `render()` shows, e.g. {"geom": (0, 1, 2, 3)}.
@@ -75,6 +81,7 @@ class Options:
     width: int = 84
     height: int = 84
     render_quality: str = "reference"
+    look: str = "own"
     show: Sequence[str] = ()
     groups: Mapping[str, Any] | None = None
     visualize_reward: bool = False
@@ -91,6 +98,7 @@ class Options:
             ("on_divergence", ON_DIVERGENCE),
             ("render_mode", RENDER_MODES),
             ("render_quality", RENDER_QUALITIES),
+            ("look", LOOKS),
             ("visualize_reward", (False, True)),
             ("vary_every", VARY_EVERY),
         ):
@@ -98,12 +106,12 @@ class Options:
         for name in ("width", "height"):
             whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
         if self.frame_stack is not None:
-            whole_number("frame_stack", self.frame_stack)
+            whole_number("frame_stack", self.frame_stack, most=MOST_FRAMES)
             if self.observation == "goal":
                 raise ValueError('frame_stack: observation="goal" shows one frame')
         if self.pixels is not None and "pixels" not in self.observation:
             raise ValueError(f"pixels: observation={self.observation!r} has no pictures")
-        Overlay.of(self.show, self.groups)
+        Overlay.from_words(self.show, self.groups)
 
     def pictures(self, model: mujoco.MjModel) -> dict[str, Image]:
         """The images of an observation, checked against the model's cameras."""
@@ -160,7 +168,8 @@ class VectorOptions(BatchOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.threads is not None:
-            whole_number("threads", self.threads)
+            whole_number("threads", self.threads, most=MOST_THREADS)
+        _check_known("copy", self.copy, (False, True))
         if self.overlap != 1:
             raise ValueError("overlap: make_vec and OverlappedVectorEnv step groups")
 
@@ -193,6 +202,7 @@ class WarpOptions(BatchOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_known("output", self.output, OUTPUTS)
+        _check_known("deterministic", self.deterministic, (False, True))
         for name, least in (("nconmax", 1), ("njmax", 1), ("start_threads", 0)):
             if (number := getattr(self, name)) is not None:
                 whole_number(name, number, least)
@@ -204,7 +214,7 @@ def _check_known(argument: str, value: object, known: Collection[object]) -> Non
 
 
 def names(options: type[Options] | type[BatchOptions]) -> tuple[str, ...]:
-    """Names of the keyword arguments."""
+    """List the names of the keyword arguments."""
     return tuple(field.name for field in dataclasses.fields(options))
 
 

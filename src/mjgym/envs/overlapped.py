@@ -15,9 +15,12 @@ from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.options import RESET_MASK
 from mjgym.envs.rollouts import Rollouts
 from mjgym.envs.sub_environments import Ids, generator_list, seed_list
-from mjgym.envs.vector import Result, VectorEnv
+from mjgym.envs.vector import MOST_ENVS, Result, VectorEnv
 from mjgym.loop.states import check_state
+from mjgym.sim.batched import require_room
 from mjgym.task import Task
+from mjgym.task.models import compile_model
+from mjgym.util.values import whole_number
 
 ENV_ID = "env_id"  # key of an info: the numbers of its sub-environments
 
@@ -53,6 +56,8 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         self, task: Task, num_envs: int = 2, *, overlap: int = 2, **arguments: Any
     ) -> None:
         self.closed = True  # until construction succeeds
+        whole_number("num_envs", num_envs, most=MOST_ENVS)
+        require_room("num_envs", compile_model(task), num_envs)
         whole = isinstance(overlap, int) and not isinstance(overlap, bool)
         if not (whole and 2 <= overlap <= num_envs):
             raise ValueError(
@@ -117,12 +122,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
             actions: (len(ids), number of actions); copied.
             ids: numbers of a group's sub-environments, as in `groups` and `info["env_id"]`; None
                 for all groups.
-
-        Raises:
-            ValueError: `ids` is not a group, or actions have a wrong shape or are not finite.
-            gymnasium.error.ResetNeeded: a sub-environment has no episode.
-            RuntimeError: the group's previous results have not been received, or this process is a
-                fork of the one with the thread.
         """
         self._members[0].check_usable()
         if ids is None:
@@ -144,13 +143,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
 
         Returns:
             The results of the group's `VectorEnv.step`, with its numbers in `info["env_id"]`.
-
-        Raises:
-            RuntimeError: no group has been sent actions, or this process is a fork of the one with
-                the thread.
-            TimeoutError: the group is not done; it can be received later.
-            ValueError: the timeout is not a number, or negative.
-            Exception: raised by `VectorEnv.step`.
         """
         self._members[0].check_usable()
         wait = _seconds(timeout)
@@ -314,8 +306,13 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
 
     @property
     def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty with a compiled law."""
+        """The reason why hooks run on arrays; empty with a compiled step."""
         return self._members[0].uncompiled
+
+    @property
+    def in_numpy(self) -> dict[str, str]:
+        """Why a compiled step leaves some hooks to NumPy, by hook."""
+        return self._members[0].in_numpy
 
     @property
     def spec(self) -> Any:
@@ -328,11 +325,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
             member.spec = spec
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle and deepcopy: the groups.
-
-        Raises:
-            RuntimeError: a group is stepping.
-        """
+        """For pickle and deepcopy: the groups."""
         self._check_open()
         if self._sent:
             raise RuntimeError(f"group {self._sent[0][0]} is stepping; receive its results first")

@@ -62,7 +62,7 @@ _LABELS = {
     "actuator_labels": mujoco.mjtLabel.mjLABEL_ACTUATOR,
     "force_labels": mujoco.mjtLabel.mjLABEL_CONTACTFORCE,
 }
-WORDS = tuple(dict.fromkeys((*_FLAGS, *_FRAMES, *_LABELS)))
+SHOW_WORDS = tuple(dict.fromkeys((*_FLAGS, *_FRAMES, *_LABELS)))
 """Valid words of `show`."""
 
 # Words that show elements of all groups.
@@ -112,20 +112,15 @@ class Overlay:
     depths: tuple[int, int] = (1, 0)
 
     @classmethod
-    def of(cls, show: Any = (), groups: Any = None) -> Self:
+    def from_words(cls, show: Any = (), groups: Any = None) -> Self:
         """The options for some words.
 
         Args:
-            show: one or more of `WORDS`, or an `MjvOption`. "geoms", "sites", "joints", "tendons"
+            show: some of `SHOW_WORDS`, or an `MjvOption`. "geoms", "sites", "joints", "tendons"
                 and "actuators" show elements of all groups. One kind of frames and one kind of
                 labels can be shown at a time.
             groups: visible groups by kind of element, a number or several from 0 to 5, e.g.
                 {"geom": (0, 1, 2, 3)}; other kinds keep their defaults.
-
-        Raises:
-            TypeError: `show` is not a sequence of words, or `groups` not a mapping.
-            ValueError: a word, kind or group is unknown; the message suggests the nearest ones. Or
-                several kinds of frames or of labels are requested.
         """
         if isinstance(show, mujoco.MjvOption):
             if groups:
@@ -136,8 +131,8 @@ class Overlay:
             raise TypeError(f"show: expected words such as ('joints', 'contacts'), got {show!r}")
         flags, shown = list(_plain()), {}
         for word in words:
-            if word not in WORDS:
-                raise ValueError(f"show: {word!r} is unknown{or_else(str(word), WORDS)}")
+            if word not in SHOW_WORDS:
+                raise ValueError(f"show: {word!r} is unknown{or_else(str(word), SHOW_WORDS)}")
             for flag in _FLAGS.get(word, ()):
                 flags[flag] = 1
             if word in _OF_KIND:
@@ -178,7 +173,7 @@ class Overlay:
 
     @property
     def needs_forces(self) -> bool:
-        """Whether collisions, forces or sensors are shown, which need more than kinematics."""
+        """True if collisions, forces or sensors are shown, which need more than kinematics."""
         return (
             any(self.flags[flag] for flag in _OF_FORCES)
             or self.frame == mujoco.mjtFrame.mjFRAME_CONTACT

@@ -65,11 +65,9 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         self.state_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float64)
 
     def observation_space(self, agent: str) -> Any:
-        """The observation space of an agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> Any:
-        """The action space of an agent."""
         return self.action_spaces[agent]
 
     def reset(
@@ -79,9 +77,6 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
 
         Returns:
             Observations and infos by agent; an info holds its `team` and `number`.
-
-        Raises:
-            ValueError: `options` has an entry.
         """
         check_reset_options(options, _TRIED)
         observations, info = self.players.reset(seed=seed)
@@ -105,11 +100,6 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         Returns:
             Observations, rewards, terminations, truncations and infos by agent; empty after the end
             of a match.
-
-        Raises:
-            gymnasium.error.ResetNeeded: no match has been started.
-            ValueError: an agent is unknown or has no action, or an action has a wrong shape or is
-                not finite; nothing has been stepped.
         """
         if not self.agents:
             if not self._begun:

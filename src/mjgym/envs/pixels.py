@@ -30,7 +30,6 @@ def space(image: Image, lead: tuple[int, ...] = (), readings: int = 0) -> gymnas
 
 
 def blank(image: Image) -> np.ndarray:
-    """A blank image, for its shape and dtype."""
     empty = space(image)
     return np.zeros(empty.shape, empty.dtype)
 
@@ -40,11 +39,6 @@ def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, 
 
     Args:
         pixels: fields of `Image`; `camera` may be a sequence, for one image each.
-
-    Raises:
-        TypeError: `pixels` is not a mapping.
-        ValueError: a field, kind or camera is unknown, or a size is not positive; the message
-            suggests the nearest valid ones.
     """
     if pixels is not None and not isinstance(pixels, Mapping):
         raise TypeError(f"pixels: expected a dict, got {type(pixels).__name__}")
@@ -66,12 +60,7 @@ def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, 
 
 
 def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
-    """Refuse an image that the model cannot provide.
-
-    Raises:
-        ValueError: the camera or kind is unknown, or a size is not positive; the message begins
-            with the argument.
-    """
+    """Refuse an image that the model cannot provide."""
     known_camera(argument, image.camera, model)
     if image.kind not in ("rgb", "depth"):
         raise ValueError(f"{argument}: kind {image.kind!r} is neither 'rgb' nor 'depth'")
@@ -80,11 +69,7 @@ def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
 
 
 def viewpoint(task: Task, model: mujoco.MjModel) -> str | int | Viewpoint:
-    """The default camera of a task; see `Task.viewpoint`.
-
-    Raises:
-        ValueError: the task names a camera or a body that its model does not have.
-    """
+    """The default camera of a task; see `Task.viewpoint`."""
     argument, where = f"{type(task).__name__}.viewpoint", task.viewpoint
     if isinstance(where, Viewpoint):
         return known_bodies(argument, where, model)
@@ -101,11 +86,7 @@ def known_bodies(argument: str, viewpoint: Viewpoint, model: mujoco.MjModel) -> 
 
 
 def known_camera(argument: str, camera: str | int, model: mujoco.MjModel) -> str | int:
-    """The camera, if it exists; 0 means the free camera in a model without cameras.
-
-    Raises:
-        ValueError: it does not; the message names the argument and the nearest ones.
-    """
+    """The camera, if it exists; 0 means the free camera in a model without cameras."""
     names = [model.camera(i).name for i in range(model.ncam)]
     if camera == 0 and not names:
         return -1

@@ -92,10 +92,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             seed: s for matches seeded s, s + 1, ..., or a sequence of one per player, of which that
                 of a match's first player is used; None to continue with the current generators.
             options: {"reset_mask": (num_envs,) bool}, equal for all players of a match.
-
-        Raises:
-            ValueError: the mask differs between players of a match, or an option is unknown.
-            Exception: raised by `VectorEnv.reset`.
         """
         if seed is not None and not isinstance(seed, int | np.integer):
             seed = seed_list(seed, self.num_envs)[:: self.num_players]
@@ -125,8 +121,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return (
             self._rows(observations),
             rewards.reshape(self.num_envs),
-            self._each(terminations),
-            self._each(truncations),
+            self._for_each_player(terminations),
+            self._for_each_player(truncations),
             self._info(info),
         )
 
@@ -136,7 +132,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             return {name: self._rows(value) for name, value in values.items()}
         return values.reshape(self.num_envs, *values.shape[2:])
 
-    def _each(self, values: Array) -> Array:
+    def _for_each_player(self, values: Array) -> Array:
         return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any]) -> dict[str, Any]:
@@ -163,11 +159,11 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             elif values.shape[1:2] == (self.num_players,) and not name.startswith(VARIATION):
                 by_player[name] = self._rows(values)
             else:
-                by_player[name] = self._each(values)
+                by_player[name] = self._for_each_player(values)
         return by_player
 
     def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
-        by_player, mask = self._by_player(info), self._each(ended)
+        by_player, mask = self._by_player(info), self._for_each_player(ended)
         for name, values in self._who.items():
             by_player[name], by_player[f"_{name}"] = zero_unless(mask, values), copied(mask)
         return by_player
@@ -228,15 +224,13 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
         """The seed of each player's match; -1 if unknown."""
-        return tuple(self._each(np.array(self.matches.np_random_seed)).tolist())
+        return tuple(self._for_each_player(np.array(self.matches.np_random_seed)).tolist())
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The random generator of each player's match."""
         return tuple(g for g in self.matches.np_random for _ in range(self.num_players))
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Close the matches."""
         self.matches.close()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -249,7 +243,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 # Attributes that are forwarded to the matches.
 _OF_MATCHES = frozenset(
     {
-        "camera", "cameras", "control_timestep", "entry_shapes", "get_state", "model",
+        "camera", "cameras", "control_timestep", "entry_shapes", "get_state", "in_numpy", "model",
         "physics_timestep", "set_state", "shots", "threads", "uncompiled", "varied", "view",
         "buffers", "device", "nbytes",
     }

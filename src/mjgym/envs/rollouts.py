@@ -7,6 +7,7 @@ Candidates run in a batch of their own, through the same loop as episodes: each 
 bit, to `set_state` and `step`.
 """
 
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from mjgym.envs.observations import Observations
 from mjgym.envs.options import Options
 from mjgym.loop.episode import Episodes, Step
 from mjgym.loop.states import FRAMES, ID, check_state
+from mjgym.sim.batched import require_room
 from mjgym.task import Task
 
 RNG = "rng"  # entry of a state
@@ -191,15 +193,25 @@ class RolloutMethods:
     _episodes: Episodes
     _observations: Observations
     _candidates: dict[tuple[int, bool], Candidates] | None = None
+    _candidates_of_process = 0
 
     @property
     def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty with a compiled law."""
+        """The reason why hooks run on arrays; empty with a compiled step."""
         return self._episodes.uncompiled
 
     @property
+    def in_numpy(self) -> dict[str, str]:
+        """Why a compiled step leaves some hooks to NumPy, by hook."""
+        return self._episodes.in_numpy
+
+    def run_in_numpy(self, reason: str) -> None:
+        """Run all hooks on arrays from here on, where what they do is watched."""
+        self._episodes.run_in_numpy(reason)
+
+    @property
     def varied(self) -> tuple[str, ...]:
-        """Names of the model's fields that episodes write to, and of those that follow."""
+        """The names of the model's fields that episodes write to, and of those that follow."""
         return self._episodes.simulation.varied
 
     @property
@@ -250,9 +262,12 @@ class RolloutMethods:
 
     def _candidates_of(self, n: int, observed: bool) -> Candidates:
         """The batch for n candidates; those used last are kept."""
+        if self._candidates_of_process != os.getpid():  # a fork leaves their threads behind
+            self._candidates, self._candidates_of_process = None, os.getpid()
         kept = self._candidates = self._candidates or {}
         candidates = kept.pop((n, observed), None)
         if candidates is None:
+            require_room("actions", self.model, n)
             while len(kept) >= KEPT:
                 kept.pop(next(iter(kept))).envs.close()
             candidates = self._make_candidates(n, self._options_of_candidates(observed))
@@ -268,6 +283,7 @@ class RolloutMethods:
         return options
 
     def _close_candidates(self) -> None:
-        for candidates in (self._candidates or {}).values():
-            candidates.envs.close()
+        if self._candidates_of_process == os.getpid():
+            for candidates in (self._candidates or {}).values():
+                candidates.envs.close()
         self._candidates = None

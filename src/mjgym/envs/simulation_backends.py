@@ -27,19 +27,13 @@ class Backend:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """Names of its keyword arguments, besides those that all environments share."""
         return names(self.options)
 
     def missing(self) -> list[str]:
-        """Names of the packages that are not installed."""
         return [name for name in self.packages if importlib.util.find_spec(name) is None]
 
     def load(self, name: str) -> type[VectorEnv]:
-        """Import the class of its vector environments.
-
-        Raises:
-            ImportError: a package is not installed; the message says how to install it.
-        """
+        """Import the class of its vector environments."""
         if missing := self.missing():
             raise ImportError(
                 f'backend="{name}" needs {missing[0]}: {install(self.extra)}',
@@ -64,6 +58,5 @@ BACKENDS = {
 
 
 def arguments_of_others(name: str) -> dict[str, str]:
-    """Arguments that a backend does not take, each with the backend that takes it."""
     valid = BACKENDS[name].arguments
     return {a: other for other, b in BACKENDS.items() for a in b.arguments if a not in valid}

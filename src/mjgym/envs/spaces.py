@@ -14,6 +14,7 @@ from mjgym.envs import pixels
 from mjgym.observables import Image
 from mjgym.task import Arrays
 from mjgym.util.goal_entries import OBSERVED
+from mjgym.util.values import unmasked
 
 MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels", "goal")
 DTYPES = ("float32", "float64")
@@ -30,20 +31,18 @@ def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
 
 
 def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndarray:
-    """The action as an array of the expected shape, neither rounded nor clipped.
+    """The action as a float64 array of the expected shape, neither rounded nor clipped.
 
     Args:
         action: one action (nu,), or one per sub-environment (n, nu).
         first: number of the first sub-environment, for messages.
-
-    Raises:
-        ValueError: wrong shape or type, or not finite; the message names the index.
     """
-    array = action if isinstance(action, np.ndarray) else _as_array(action)
+    array = action if type(action) is np.ndarray else _as_array(action)
     if array.shape != shape:
         raise ValueError(f"action: expected shape {shape}, got {array.shape}")
     if array.dtype.kind not in "fiu":
         raise ValueError(f"action: expected real numbers, got dtype {array.dtype}")
+    array = np.ascontiguousarray(array, np.float64)  # numbers step alike in any type and order
     if not all_finite(array):
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         where = f"index {index[-1]}"
@@ -55,7 +54,7 @@ def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndar
 
 def _as_array(action: Any) -> np.ndarray:
     try:
-        return np.asarray(action, dtype=np.float64)
+        return np.asarray(unmasked("action", action), dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"action: not an array of numbers: {error}") from None
 
@@ -142,7 +141,30 @@ class Layout:
             return only
         return gymnasium.spaces.Dict(spaces)
 
-    def parts(self, observation: Any) -> dict[str, Array]:
+    @property
+    def is_plain(self) -> bool:
+        """True if an observation is numbers of the present alone: no images, no stack."""
+        return self.has_entries and not self.pictures and self.frames is None
+
+    def block(self, lead: tuple[int, ...]) -> tuple[np.ndarray, Any]:
+        """An array of all numbers of plain observations, and an observation that shows it."""
+        goals = [int(np.prod(shape)) for shape in self._goals.values()]
+        block = np.zeros((*lead, *self._players, self.size + sum(goals)), dtype=self.dtype)
+        if self._bare:
+            return block, block
+        before, observation = block.shape[:-1], {}
+        shapes = self._goals if self._flat else self._in_dict
+        start = 0
+        if self._flat:
+            observation[self._vector] = block[..., : self.size]
+            start = self.size
+        for name, shape in shapes.items():
+            end = start + int(np.prod(shape))
+            observation[name] = block[..., start:end].reshape((*before, *shape))
+            start = end
+        return block, observation
+
+    def entries(self, observation: Any) -> dict[str, Array]:
         """The part of each entry, in its shape, in an observation without the axis of frames."""
         if self._flat:
             vector = observation if self._bare else observation[self._vector]

@@ -14,10 +14,11 @@ from mjgym.envs.options import RESET_MASK, check_reset_options
 from mjgym.loop.episode import Episodes
 from mjgym.task import Arrays
 from mjgym.util.suggestions import did_you_mean
+from mjgym.util.values import unmasked
 
 # Attributes for `call` and `get_attr`: those per sub-environment, those that all share, and methods
 # that apply to all sub-environments only.
-_OWN = {"np_random", "np_random_seed"}
+_GENERATORS = {"np_random", "np_random_seed"}
 _SHARED = {
     **{name: name for name in ("task", "model", "physics_timestep", "control_timestep")},
     **{name: name for name in ("spec", "metadata", "render_mode", "closed")},
@@ -92,7 +93,6 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property  # type: ignore[misc]
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
-        """The sub-environments' random generators."""
         self._recall_starts()
         return tuple(self._rng(i) for i in range(self.num_envs))
 
@@ -137,6 +137,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
             TypeError: not an array of bool.
             ValueError: wrong length.
         """
+        mask = unmasked("options['reset_mask']", mask)
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
         if mask.shape != (n,):
@@ -146,7 +147,9 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _rows(self, ids: Ids) -> np.ndarray:
         if ids is None:
             return np.arange(self.num_envs)
-        rows = np.asarray(ids)
+        rows = np.asarray(unmasked("ids", ids))
+        if not rows.size:
+            raise ValueError("ids: there must be at least one")
         if rows.ndim != 1 or rows.dtype.kind not in "iu":
             raise ValueError(f"ids: expected a sequence of integers, got {ids!r}")
         bad = rows[(rows < 0) | (rows >= self.num_envs)]
@@ -177,7 +180,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         methods = self._methods(rows)
         if name in methods:
             return methods[name](*args, **kwargs)
-        if name in _OWN:
+        if name in _GENERATORS:
             values = getattr(self, name)
             return tuple(values[i] for i in rows.tolist())
         if name in _SHARED:
@@ -247,7 +250,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         """
         self._check_open()
         rows = self._rows(ids)
-        if name in {*_SHARED, *_OWN} - {"np_random"}:
+        if name in {*_SHARED, *_GENERATORS} - {"np_random"}:
             raise AttributeError(
                 f"{name!r} cannot be set: sub-environments share one batch; give make_vec other"
                 " arguments"
@@ -266,7 +269,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
                 f"a sub-environment has no {name!r} of its own: all are one batch; use"
                 f" envs.{name}()"
             )
-        hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_OWN), *_SHARED])
+        hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_GENERATORS), *_SHARED])
         return AttributeError(f"sub-environments have no {name!r}{hint}")
 
     def _check_open(self) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from mjgym.envs.camera import Cameras
-from mjgym.envs.infos import known
+from mjgym.envs.infos import shown_entries
 from mjgym.envs.observations import copy_observation, rows_of
 from mjgym.envs.options import WarpOptions
 from mjgym.envs.spaces import check_action
@@ -119,6 +119,7 @@ class TensorVectorEnv(VectorEnv):
             task.varies,
             varying,
             deterministic=options.deterministic,
+            lagging=task.lagging,
         )
 
     def _open_cameras(self, bound: BoundTask) -> "DeviceCameras":
@@ -137,7 +138,6 @@ class TensorVectorEnv(VectorEnv):
                 generators.decode(self._rng(i), before)
 
     def enter(self) -> AbstractContextManager[None]:
-        """A context in which Warp and torch compute on the device."""
         return self._device.use()
 
     def to_output(self, values: Any) -> Any:
@@ -157,7 +157,7 @@ class TensorVectorEnv(VectorEnv):
                 self._tell_overflow()
         if self._numpy:
             rewards = rewards.astype(np.float64)  # as in Gymnasium's vector environments
-            info = known(info)
+            info = shown_entries(info)
         return observation, rewards, *flags, info
 
     def checked_mask(self, mask: Any, n: int) -> np.ndarray:
@@ -240,12 +240,7 @@ class DeviceCameras(Cameras):
         return pictures
 
     def check(self, image: Image) -> None:
-        """Refuse an image that the device cannot render.
-
-        Raises:
-            NotImplementedError: the camera is the free one, or the task shows its state by
-                something that the device renders alike in all worlds; the message names it.
-        """
+        """Refuse an image that the device cannot render."""
         if image.camera == -1:
             raise NotImplementedError(
                 "pixels: camera -1: the device has no free camera; name one of the model's"

@@ -22,9 +22,11 @@ from mjgym.envs.rollouts import Candidates, RolloutMethods
 from mjgym.envs.spaces import action_space, check_action
 from mjgym.envs.sub_environments import Ids, SubEnvironments, seed_list
 from mjgym.loop.bound_task import BoundTask
-from mjgym.loop.episode import Step
+from mjgym.loop.episode import WRONG_RESULT, Step
 from mjgym.loop.states import check_state, identity
 from mjgym.sim import Batched, View
+from mjgym.sim.batched import require_room
+from mjgym.sim.single import episode_fields, varied_fields
 from mjgym.task import Arrays, Task
 from mjgym.task.models import compile_model
 from mjgym.task.visuals import compile_without_visuals
@@ -33,6 +35,8 @@ from mjgym.util.values import whole_number
 from mjgym.variation.varying import Varying
 
 Result = tuple[Any, Array, Array, Array, dict[str, Any]]
+
+MOST_ENVS = 2**31 - 1
 
 _NO_CONTEXT = contextlib.nullcontext()
 
@@ -63,17 +67,19 @@ class VectorEnv(SubEnvironments, RolloutMethods):
     }
 
     def __init__(self, task: Task, num_envs: int = 1, **arguments: Any) -> None:
-        whole_number("num_envs", num_envs)
+        whole_number("num_envs", num_envs, most=MOST_ENVS)
         self._own_options, self._options = divided(self.own_options, arguments)
         if self._options.render_mode == "human":
             raise ValueError('render_mode: "human" shows one environment; use "rgb_array"')
+        self.model = compile_model(task)
+        here = self.own_options is VectorOptions
+        require_room("num_envs", self.model, num_envs, here=here)
         super().__init__(num_envs)
         self.task = task
         self.autoreset_mode = self._own_options.autoreset_mode
         self.max_episode_steps = self._own_options.max_episode_steps
         self._copy = self._own_options.copy
 
-        self.model = compile_model(task)
         draws = self._options.draws(self.model, task, num_envs)
         self.threads = min(self._own_options.threads or allowed_cores(), num_envs)
         simulations = self._simulate(None if draws is None else draws.varying)
@@ -114,8 +120,17 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             self.task.varies,
             varying,
             without_visuals,
-            apart=self.task.control_every_substep,
+            apart=self._is_compiled(varying),
+            lagging=self.task.lagging,
         )
+
+    def _is_compiled(self, varying: Varying | None) -> bool:
+        """True if it is known that control steps are compiled."""
+        options = self._options
+        if self.task.observables or options.observables or options.observation == "goal":
+            return False
+        varied = varied_fields(episode_fields(self.task.varies, varying), varying)
+        return not isinstance(self.task.compiled_step(options.dtype, None, varied), str)
 
     def _open_cameras(self, bound: BoundTask) -> Cameras:
         return Cameras(bound, self._options, self.threads)
@@ -207,9 +222,13 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         if ended == self.num_envs:
             return self._begin_all()
         stepping = None if begun is None else ~begun
-        step = self._episodes.step(actions, stepping)
-        step = self._episodes.conclude(step, self._observations.show(), stepping)
-        return self._finish(step, begun)
+        try:
+            step = self._episodes.step(actions, stepping)
+            step = self._episodes.conclude(step, self._observations.show(), stepping)
+            return self._finish(step, begun)
+        except WRONG_RESULT as error:
+            self._episodes.name_culprit(error, actions)
+            raise
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> Array:
         """The actions as the simulations take them.
@@ -266,9 +285,9 @@ class VectorEnv(SubEnvironments, RolloutMethods):
     def _finish(self, step: Step, begun: Array | None) -> Result:
         """The result of a step, in which the episodes of `begun` began instead of stepping."""
         infos, diverged, flag = self._infos, step.diverged, self._xp.bool
-        rewards = infos.each(step.reward, infos.precision)
-        terminations = infos.each(step.terminated, flag)
-        truncations = infos.each(step.truncated, flag)
+        rewards = infos.per_sub_environment(step.reward, infos.precision)
+        terminations = infos.per_sub_environment(step.terminated, flag)
+        truncations = infos.per_sub_environment(step.truncated, flag)
         stepped = None
         if begun is not None:
             stepped = ~begun
@@ -304,15 +323,12 @@ class VectorEnv(SubEnvironments, RolloutMethods):
     # Overridden for simulations on other devices.
 
     def enter(self) -> AbstractContextManager[Any]:
-        """A context for public methods, in which the simulations compute."""
         return _NO_CONTEXT
 
     def to_output(self, values: Any) -> Any:
-        """Results of a public method, in the user's array library."""
         return values
 
     def _final(self, observation: Any, ended: Array) -> Any:
-        """The last observations of episodes that have ended, for an info."""
         return rows_of(observation, ended)
 
     # Observations and images.

@@ -1,11 +1,10 @@
 """A task on a simulation: its hooks have run once, and their constant results are kept."""
 
 import dataclasses
-import functools
 
-from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe
+from mjgym.arrays import Array
+from mjgym.loop.hooks import bind_and_validate, defined_hooks, name_culprit, probe, shapes
 from mjgym.sim import Simulation
-from mjgym.sim.compiled import CompiledLaw
 from mjgym.sim.model_writes import field_names, noted, undone
 from mjgym.task import Arrays, Task
 from mjgym.task.models import substeps
@@ -50,6 +49,8 @@ class BoundTask:
         actions = len(task.actions(simulation.model))
         before = noted(simulation.model, field_names())
         results = bind_and_validate(task, view, simulation.model.nu, actions)
+        self._nu = simulation.model.nu
+        self._shown = shapes(results["observation"])
         if names := undone(simulation.model, before):
             raise ValueError(
                 f"{type(task).__name__}: a hook writes {', '.join(names)} of the model, which only"
@@ -57,6 +58,7 @@ class BoundTask:
             )
         if view.lead:
             probe(task)
+        simulation.keep_read()
         self.has_goal = results["success"] is not None
         self.reward_shape = (*view.lead, *((len(task.players),) if task.players else ()))
         # A plain bool depends on no state: forces are then computed with the physics, or never.
@@ -68,28 +70,19 @@ class BoundTask:
         simulation.forward(contacts=contacts)
         view.memory = view.owned(task.memory(view))
         sample.memory = sample.owned(task.memory(sample))
-        for field in ("kept", "reported"):
+        terms = results["terms"]
+        for field, known, hooks in (
+            ("kept", view.memory, "memory() has"),
+            ("reported", {**view.memory, **terms}, "memory() and terms() have"),
+        ):
             for name in getattr(task, field):
-                if name not in view.memory:
+                if name not in known:
                     hook = f"{type(task).__name__}.{field}"
-                    hint = or_else(name, view.memory)
-                    raise ValueError(f"{hook}: memory() has no {name!r}{hint}")
+                    raise ValueError(f"{hook}: {hooks} no {name!r}{or_else(name, known)}")
 
-    @functools.cached_property
-    def law(self) -> CompiledLaw | str:
-        """The compiled law of control, or the reason why control runs on arrays.
-
-        It is compiled when it is first asked for, which can take seconds.
-        """
-        if not self.task.control_every_substep:
-            return "controls are computed once in a control step"
-        if not self.simulation.runs_laws:
-            return "the backend, the integrator or what varies takes no compiled law"
-        law = self.task.compiled_law()
-        if not isinstance(law, str):
-            self.simulation.run_under(law)
-        return law
+    def name_culprit(self, error: Exception, action: Array) -> None:
+        """As `mjgym.loop.hooks.name_culprit`, after a step with an action has failed."""
+        name_culprit(error, self.task, self.simulation.view, self._nu, action, self._shown)
 
     def sample_entries(self) -> Arrays:
-        """The observation's entries in one simulation."""
         return self.task.observation(self.simulation.sample)

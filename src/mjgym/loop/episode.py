@@ -31,14 +31,18 @@ from mjgym.loop.goals import Goals
 from mjgym.loop.initialize import initialize
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
-from mjgym.sim import Part, Rows, Single, View
-from mjgym.sim.compiled import CompiledLaw
-from mjgym.sim.engine import quiet
+from mjgym.sim import Single, View
+from mjgym.sim.compiled import CompiledStep, Outcome
+from mjgym.sim.engine import HUGE, quiet
 from mjgym.task import Arrays
 from mjgym.util import generators
 from mjgym.util.values import whole_number
 from mjgym.variation.draws import Draws
 
+WRONG_RESULT = TypeError, ValueError, IndexError
+"""Errors that a hook's result of a wrong shape or kind may raise."""
+
+AFTER_PHYSICS = ("terms", "reward", "terminated", "truncated", "success")
 REDRAWS = 10  # attempts to replace a start that is not finite
 
 Generator = Callable[[int], np.random.Generator]
@@ -86,6 +90,7 @@ class Episodes:
         generator: returns the random generator of a simulation.
         draws: values of the user's variations; None if nothing varies.
         goals: goals that determine reward and success and are observed; None for the task's reward.
+        dtype: dtype of the observation, "float32" or "float64".
         sensing: readings behind the observation; None if no entry is delayed, noisy or the like.
         draw: renders images that are read.
         shows_reward: whether body colours in images follow the reward.
@@ -101,6 +106,9 @@ class Episodes:
             several; NaN before the first step.
         redraws: attempts to replace a start whose observation is not finite.
         first_number: number of the first simulation, for messages.
+        target: address of an array for the next observation, which a compiled step writes; 0: none.
+        seen: whether the last step has written it.
+        not_finite: mask of those observations that are not finite; None if there are none.
     """
 
     def __init__(
@@ -110,6 +118,7 @@ class Episodes:
         draws: Draws | None = None,
         *,
         goals: Goals | None = None,
+        dtype: str = "float64",
         sensing: Sensing | None = None,
         draw: Draw | None = None,
         shows_reward: bool = False,
@@ -121,7 +130,9 @@ class Episodes:
         self.task, self.simulation, self.view = bound.task, bound.simulation, bound.simulation.view
         self._bound, self._defined, self.substeps = bound, bound.defined, bound.substeps
         self._generator, self._draws = generator, draws
-        self.goals, self.sensing = goals, sensing
+        self.goals, self.sensing, self._dtype = goals, sensing, dtype
+        self.target, self.seen = 0, False
+        self.not_finite: Array | None = None
         if sensing is not None:
             sensing.bind(self.view)
         self._draw, self._shows_reward = draw, shows_reward
@@ -130,6 +141,7 @@ class Episodes:
         self.has_goal, self.redraws = bound.has_goal, 0 if raises else REDRAWS
         self._in_parts = "substep" in self._defined or self.task.control_every_substep
         repeats = draws is not None and draws.redraws
+        self._draws_before_steps = repeats
         self._writes_before_steps = repeats or "before_step" in self._defined
         self._streams_seeded = np.zeros(self.simulation.n, dtype=bool)
         self._reseeded = np.zeros(self.simulation.n, dtype=bool)  # since the last start
@@ -139,12 +151,34 @@ class Episodes:
         self.success_once: Array = xp.zeros(lead, dtype=xp.bool)
         self.rewards: Array = xp.full(bound.reward_shape, xp.nan)
 
+    @functools.cached_property
+    def _compiled(self) -> CompiledStep | str:
+        """The compiled control step, or the reason why hooks run on arrays.
+
+        It is compiled when it is first asked for, which can take a second.
+        """
+        if self.sensing is not None:
+            return "observables are read between physics steps"
+        if not self.simulation.compiles:
+            return "the backend, or what varies, takes no compiled step"
+        step = self.task.compiled_step(self._dtype, self.goals, self.simulation.varied)
+        if not isinstance(step, str):
+            self.simulation.compile(step)
+        return step
+
     @property
     def uncompiled(self) -> str:
-        """The reason why control runs on arrays; empty with a compiled law."""
-        if isinstance(self._bound.law, str):
-            return self._bound.law
-        return "" if self.sensing is None else "observables are read between physics steps"
+        """The reason why hooks run on arrays; empty with a compiled step."""
+        return self._compiled if isinstance(self._compiled, str) else ""
+
+    def run_in_numpy(self, reason: str) -> None:
+        """Run all hooks on arrays from here on, where what they do is watched."""
+        self.__dict__["_compiled"] = reason
+
+    @property
+    def in_numpy(self) -> dict[str, str]:
+        """Why a compiled step leaves some hooks to NumPy, by hook."""
+        return {} if isinstance(self._compiled, str) else dict(self._compiled.reasons)
 
     def reward(self, terms: Arrays | None = None) -> Array:
         """The reward of the current states, from the task's terms or from its goals."""
@@ -189,32 +223,52 @@ class Episodes:
             where: mask of those that begin, bool of shape lead; None for all.
             by_reset: whether the user's `reset` begins it, rather than an autoreset.
         """
-        _ = self._bound.law  # compiled now, so that the first step need not wait for it
+        _ = self._compiled  # compiled now, so that the first step need not wait for it
         kept = {name: self.view.by_row(self.view.memory[name]) for name in self.task.kept}
         goes_on = self.view.by_row(self.started) & ~self._reseeded
 
         def start(i: int, scratch: Single) -> None:
             self._seed_streams(i)
-            scratch.view.kept = {k: x[i].copy() for k, x in kept.items()} if goes_on[i] else {}
-            if self._draws is None:
-                scratch.restore_defaults()
-            else:
-                self._draws.begin(i, scratch, by_reset=by_reset)
-            initialize(self.task, scratch, self._generator(i))
-            if self._draws is not None:  # physics in `initialize` runs without these forces
-                self._draws.push(i, scratch)
-            self._reseeded[i] = False
+            wrong = ""
+            for _ in range(1 + self.redraws):
+                scratch.view.kept = {k: x[i].copy() for k, x in kept.items()} if goes_on[i] else {}
+                if self._draws is None:
+                    scratch.restore_defaults()
+                else:
+                    self._draws.begin(i, scratch, by_reset=by_reset)
+                initialize(self.task, scratch, self._generator(i))
+                if self._draws is not None:  # physics in `initialize` runs without these forces
+                    self._draws.push(i, scratch)
+                if not (wrong := scratch.unbounded()):
+                    self._reseeded[i] = False
+                    return
+            raise DivergenceError(
+                f"{type(self.task).__name__}: an episode cannot begin, because initialize() has"
+                f" written a {wrong} that is not finite or exceeds {HUGE:g}"
+            )
 
         self.end(where)  # if a start raises, there is no half-begun episode to step
         self.simulation.reset(start, where)
         if "memory" in self._defined:
-            self._remember(self.task.memory(self.view), where)
+            self._begin_memory(where)
         self.steps = self._where(where, 0, self.steps)
         self.started = self._where(where, True, self.started)
         self.success_once = self._where(where, False, self.success_once)
         self.rewards = self._where(where, self.view.xp.nan, self.rewards)
         if self.sensing is not None:
             self._sense_anew(self.sensing, self._rows(where))
+
+    def _begin_memory(self, where: Array | None) -> None:
+        part, rows = (self.view, None) if where is None else self.view.part(where)
+        entries = self.task.memory(part)
+        if rows is None:
+            self._remember(entries, where)
+            return
+        for name, value in part.owned(entries).items():
+            kept = self.view.memory[name]
+            if value.shape != (len(rows), *kept.shape[1:]):
+                raise ValueError(f"memory {name!r} has changed its shape")
+            kept[rows] = value
 
     def refuse_starts(self, bad: Array) -> NoReturn:
         """End a mask of episodes that cannot begin, because the observation is not finite.
@@ -223,8 +277,10 @@ class Episodes:
             DivergenceError: always; the message names the entries.
         """
         self.end(bad)
-        entries = {name: self.view.to_numpy(x) for name, x in self.observe().items()}
-        wrong = [name for name, x in entries.items() if not np.isfinite(x).all()]
+        with np.errstate(over="ignore"):  # they may be too large for the observation's type
+            entries = self.observe().items()
+            shown = {name: self.view.to_numpy(x).astype(np.float32) for name, x in entries}
+        wrong = [name for name, x in shown.items() if not np.isfinite(x).all()]
         raise DivergenceError(
             f"{type(self.task).__name__}: an episode cannot begin, because its observation is"
             f" not finite in {', '.join(map(repr, wrong))}; look at initialize(), and at what"
@@ -245,16 +301,18 @@ class Episodes:
             where: mask of the simulations that step, bool of shape lead; None for all. For the
                 others, only `Step.diverged` is meaningful: whether their start is not finite.
         """
+        if not isinstance(self._compiled, str):
+            return self._step_compiled(self._compiled.hooks, action, where)
         task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
         if self._writes_before_steps:
             self._write_before_step(action, where)
         if self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
         else:
-            control = task.control(view, action)
+            control = self._control(view, action)
             simulation.step(control, self.substeps, where, forces=self._bound.forces_always)
         if self._bound.forces_sometimes:
-            due = self._each(task.current_forces(view))
+            due = self._per_simulation(task.current_forces(view))
             simulation.update_forces(due if where is None else due & where)
         self.steps = self.steps + 1 if where is None else self.steps + where
         diverged = simulation.diverged()
@@ -273,6 +331,43 @@ class Episodes:
         if self.sensing is not None:
             self.sensing.read(self.substeps, view, self.entries, self._draw_image)
         return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def _step_compiled(self, hooks: frozenset[str], action: Array, where: Array | None) -> Step:
+        """`step` with a compiled function, and those hooks in NumPy that it leaves out."""
+        task, view = self.task, self.view
+        if self._draws_before_steps or (self._writes_before_steps and "before_step" not in hooks):
+            self._write_before_step(action, where, hooks)
+        if "control" not in hooks:
+            action = task.control(view, action)
+        self.seen = self.target != 0 and "observation" in hooks
+        found = self.simulation.step_compiled(
+            action, self.substeps, where, self.target if self.seen else 0
+        )
+        self.not_finite, diverged = found["not_finite"], found["diverged"]
+        self.steps = self.steps + 1 if where is None else self.steps + where
+        for hook in AFTER_PHYSICS:
+            if hook not in hooks and (hook != "success" or self.has_goal):
+                self._run_after(hook, found)
+        reward = found["reward"]
+        if "reward" not in hooks:
+            diverged = self._with_bad_rewards(reward, diverged, where)
+        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
+        truncated = found["truncated"] != 0
+        if self._max_steps is not None:
+            truncated = (self.steps >= self._max_steps) | truncated
+        success = found["success"] != 0 if self.has_goal else None
+        if "update" in self._defined and "update" not in hooks:
+            self._remember(task.update(view), where)
+        terminated = found["terminated"] != 0
+        return _step_of((found["terms"], reward, terminated, truncated, success, diverged))
+
+    def _run_after(self, hook: str, found: Outcome) -> None:
+        """Run a hook in NumPy that a compiled step leaves out."""
+        if hook == "reward":
+            found[hook] = self.reward(found.get("terms"))
+        else:
+            of = (self.goals or self.task) if hook == "success" else self.task
+            found[hook] = getattr(of, hook)(self.view)
 
     def conclude(self, step: Step, bad: Array | None = None, where: Array | None = None) -> Step:
         """Complete the result of `step`: cut off what is not finite, and latch success.
@@ -296,18 +391,24 @@ class Episodes:
         finite, xp = ~diverged, self.view.xp
         reward = xp.broadcast_to(xp.asarray(reward), self._bound.reward_shape)
         reward = zero_unless(finite, reward)
-        terminated = self._each(terminated) & finite
-        truncated = self._each(truncated) | diverged
+        terminated = self._per_simulation(terminated) & finite
+        truncated = self._per_simulation(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
-    def _write_before_step(self, action: Array, where: Array | None) -> None:
+    def _write_before_step(
+        self, action: Array, where: Array | None, done: frozenset[str] = frozenset()
+    ) -> None:
         """Write forces that are due, then the task's fields and memory."""
         if self._draws is not None and self._draws.redraws:
             time = self.view.by_row(self.steps) * self.task.control_timestep
             going = np.ones(len(time), dtype=bool) if where is None else self.view.by_row(where)
             self._draws.redraw(self.simulation, time, going)
-        if "before_step" in self._defined:
+        if "before_step" in self._defined and "before_step" not in done:
             self._take_over(self.task.before_step(self.view, action), where)
+
+    def name_culprit(self, error: Exception, action: Array) -> None:
+        """Name the hook that has made a step fail; see `mjgym.loop.hooks.name_culprit`."""
+        self._bound.name_culprit(error, action)
 
     def refuse(self, diverged: Array) -> None:
         """End episodes that are no longer finite, and raise if `raises` is set.
@@ -340,61 +441,33 @@ class Episodes:
         bad = bad if where is None else bad & where
         return bad if diverged is None else diverged | bad
 
-    def _step_under(self, law: CompiledLaw, where: Array | None) -> None:
-        control, memory = law.begin(self.view)
-        forces = self._bound.forces_always
-        self.simulation.step_under(control, memory, self.substeps, where, forces=forces)
-        if changed := law.end(self.view, memory):
-            self._remember(changed, where)
-
     def _step_in_parts(self, action: Array, where: Array | None) -> None:
         """Run the physics of a control step, with hooks and readings in between."""
-        law = self._bound.law
-        if not isinstance(law, str) and self.sensing is None:
-            self._step_under(law, where)
-            return
-        active = None if where is None else self.view.to_numpy(where)
-        stops = [] if self.sensing is None else self.sensing.stops(self._time(), active)
+        task, view, sensing = self.task, self.view, self.sensing
+        active = None if where is None else view.to_numpy(where)
+        stops = [] if sensing is None else sensing.stops(self._time(), active)
         if self._in_parts:
             stops = list(range(1, self.substeps))
-        stops.append(self.substeps)
-        memories: dict[int, Arrays] = {}
-
-        def work(part: Part, rows: Rows) -> None:
-            if isinstance(rows, slice):
-                part.view.memory = {name: x[rows] for name, x in self.view.memory.items()}
-            moving = None if where is None else where[rows]
-            self._step_part(part, stops, action[rows], moving)
-            if isinstance(rows, slice):
-                memories[rows.start] = part.view.memory
-
-        with quiet():  # a hook may pass on NaN to a simulation that the engine has reset
-            if self.sensing is None:
-                self.simulation.for_each_shard(work)
-            else:  # sensing reads all simulations at once
-                work(self.simulation, ...)
-        if memories and "substep" in self._defined:
-            parts = [memories[start] for start in sorted(memories)]
-            self.view.memory = {
-                name: self.view.xp.concat([memory[name] for memory in parts])
-                for name in self.view.memory
-            }
-
-    def _step_part(self, part: Part, stops: list[int], action: Array, where: Array | None) -> None:
-        """Run a part's physics of a control step, pausing after the physics steps in `stops`."""
-        task, view, sensing = self.task, part.view, self.sensing
         done = 0
-        for stop in stops:
-            if done == 0 or task.control_every_substep:
-                control = task.control(view, action)
-            last = stop == self.substeps
-            forces = last and self._bound.forces_always
-            part.step(control, stop - done, where, forces=forces)
-            done = stop
-            if "substep" in self._defined and (entries := task.substep(view)):
-                self._remember(entries, where, view)
-            if sensing is not None and not last:
-                sensing.read(stop, view, self.entries, self._draw_image)
+        with quiet():  # a hook may pass on NaN to a simulation that the engine has reset
+            for stop in (*stops, self.substeps):
+                if done == 0 or task.control_every_substep:
+                    control = self._control(view, action)
+                last = stop == self.substeps
+                forces = last and self._bound.forces_always
+                self.simulation.step(control, stop - done, where, forces=forces)
+                done = stop
+                if "substep" in self._defined and (entries := task.substep(view)):
+                    self._remember(entries, where)
+                if sensing is not None and not last:
+                    sensing.read(stop, view, self.entries, self._draw_image)
+
+    def _control(self, view: View, action: Array) -> Array:
+        """The task's controls; an array of another shape would be broadcast."""
+        control = self.task.control(view, action)
+        if (found := getattr(control, "shape", ())) != (*view.lead, view.model.nu):
+            raise ValueError(f"control() has returned an array of shape {found}")
+        return control
 
     def _take_over(self, entries: Arrays, where: Array | None) -> None:
         """Store the results of `before_step`: memory entries, and fields of MjData."""
@@ -404,11 +477,13 @@ class Episodes:
         if fields:
             self.simulation.write(self.view.owned(fields), where)
 
-    def _remember(self, entries: Arrays, where: Array | None, view: View | None = None) -> None:
-        view = view or self.view
+    def _remember(self, entries: Arrays, where: Array | None) -> None:
+        view = self.view
         old = view.memory
         new = view.owned(entries)
         for name, value in new.items():
+            if value.shape != old[name].shape:
+                raise ValueError(f"memory {name!r} has changed its shape")
             if value.dtype != old[name].dtype:  # an action may be float32, a count of bools
                 new[name] = view.xp.astype(value, old[name].dtype)
         if where is not None:
@@ -421,7 +496,7 @@ class Episodes:
             return where_rows(where, new, old)
         return self.view.xp.full_like(old, new)
 
-    def _each(self, values: Any) -> Array:
+    def _per_simulation(self, values: Any) -> Array:
         xp = self.view.xp
         return xp.broadcast_to(xp.asarray(values), self.view.lead)
 
@@ -458,7 +533,7 @@ class Episodes:
     # Snapshots.
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """Copies of everything that the episodes' futures depend on, (len(rows), ...) each.
+        """Copy everything that the rest of the episodes depends on, (len(rows), ...) each.
 
         The entries are those of MjData (`qpos`, `qvel`, `act`, `qacc_warmstart`, ...), the model
         fields in `task.varies` and those that `vary` names, `sensordata`, the task's memory
@@ -485,10 +560,12 @@ class Episodes:
         """
         self._seed_streams(*rows.tolist())  # else the first look at them seeds what is written
         self.simulation.set_state({k: v for k, v in state.items() if in_simulation(k)}, rows)
+        memory = dict(self.view.memory)
         for name, value in state.items():
             if name.startswith(MEMORY):
                 key = name.removeprefix(MEMORY)
-                self.view.memory[key] = self._written(self.view.memory[key], value, rows)
+                memory[key] = self._written(memory[key], value, rows)
+        self.view.memory = memory
         for name in ("steps", "success_once"):
             if name in state:
                 setattr(self, name, self._written(getattr(self, name), state[name], rows))

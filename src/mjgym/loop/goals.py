@@ -1,5 +1,6 @@
 """Goals in observations, and the reward and success computed from them."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from mjgym.arrays import Array, namespace
@@ -8,6 +9,7 @@ from mjgym.task import Arrays, GoalTask
 from mjgym.util.goal_entries import ACHIEVED, DESIRED
 
 
+@dataclass(frozen=True)
 class Goals:
     """The goals of a task, its reward and its success, in Gymnasium-Robotics' form.
 
@@ -16,32 +18,32 @@ class Goals:
 
     Args:
         dtype: dtype of the observation, "float32" or "float64".
-
-    Attributes:
-        hidden: entries of the task's observation that are left out when goals are observed.
     """
 
-    def __init__(self, task: GoalTask, dtype: str) -> None:
-        self._task, self._dtype = task, dtype
-        self.hidden = task.shows_goal
+    task: GoalTask
+    dtype: str
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Entries of the task's observation that are left out when goals are observed."""
+        return self.task.shows_goal
 
     def entries(self, view: View) -> Arrays:
         """Achieved and desired goals at present, (..., k) each."""
-        return {ACHIEVED: self._task.achieved(view), DESIRED: self._task.desired(view)}
+        return {ACHIEVED: self.task.achieved(view), DESIRED: self.task.desired(view)}
 
     def reward(self, view: View) -> Array:
-        """The reward of the current state, of shape lead."""
         achieved, desired = self._shown(view)
-        return compute_reward(self._task, achieved, desired, {})
+        return compute_reward(self.task, achieved, desired, {})
 
     def success(self, view: View) -> Array:
-        """Whether the goal is reached, bool of shape lead."""
+        """Tell whether the goal is reached, bool of shape lead."""
         achieved, desired = self._shown(view)
-        return self._task.reached(_exact(achieved), _exact(desired))
+        return self.task.reached(_exact(achieved), _exact(desired))
 
     def _shown(self, view: View) -> list[Array]:
         xp = view.xp
-        return [xp.astype(goal, getattr(xp, self._dtype)) for goal in self.entries(view).values()]
+        return [xp.astype(goal, getattr(xp, self.dtype)) for goal in self.entries(view).values()]
 
 
 def compute_reward(task: GoalTask, achieved: Array, desired: Array, info: Any) -> Array:
@@ -50,6 +52,5 @@ def compute_reward(task: GoalTask, achieved: Array, desired: Array, info: Any) -
 
 
 def _exact(goal: Array) -> Array:
-    """Goals in double precision, in which one goal and many are computed alike."""
     xp = namespace(goal)
     return xp.astype(goal, xp.float64)

@@ -20,29 +20,35 @@ from mjgym.task import Arrays, GoalTask, Task
 from mjgym.task.models import CACHE_SIZE, compile_model
 from mjgym.util.suggestions import did_you_mean, or_else
 
+Shapes = Mapping[str, tuple[int, ...] | None]
+
 
 class Expected:
     """Checks shape and kind of hooks' results; errors name the hook.
 
     Args:
         view: view that hooks are called with; must hold the memory when results refer to it.
+        shown: shapes of the observation's entries; None if they are not known.
     """
 
-    def __init__(self, task: Task, view: View, nu: int) -> None:
+    def __init__(self, task: Task, view: View, nu: int, shown: Shapes | None = None) -> None:
         self._task = task
         self._view = view
         self._nu = nu
         self._lead = view.lead
+        self._shown = shown or {}
         self._goal: tuple[int, ...] = ()  # shape of the goals that have been achieved
         self._each = (*view.lead, *((len(task.players),) if task.players else ()))
 
     def memory(self, hook: str, value: Any) -> None:
-        """A dict of arrays of leading shape lead."""
         self._entries(hook, value, self._lead)
 
     def observation(self, hook: str, value: Any) -> None:
         """A dict of arrays of leading shape lead, then the axis of players."""
-        self._entries(hook, value, self._each)
+        shown = shapes(self._entries(hook, value, self._each))
+        if self._shown not in ({}, shown):
+            message = f" expected entries of shapes {self._shown}, got {shown}"
+            raise self._error(ValueError, hook, message)
 
     def fields(self, hook: str, value: Any) -> None:
         """Entries of the memory, or of the state, in their shapes."""
@@ -68,16 +74,13 @@ class Expected:
             self._kept(hook, entry, name)
 
     def control(self, hook: str, value: Any) -> None:
-        """The controls of all actuators."""
         self._shape(hook, value, (*self._lead, self._nu))
 
     def terms(self, hook: str, value: Any) -> None:
-        """A dict of numbers per simulation, or per player."""
         for name, term in self._entries(hook, value, ()).items():
             self._number(hook, term, self._each, name)
 
     def reward(self, hook: str, value: Any) -> None:
-        """A number per simulation or per player, or a plain one for all."""
         self._number(hook, value, self._each)
 
     def flag(self, hook: str, value: Any) -> None:
@@ -120,7 +123,7 @@ class Expected:
     def _number(self, hook: str, value: Any, wanted: tuple[int, ...], name: str = "") -> None:
         if type(value) not in (int, float, bool):  # a NumPy scalar would be a mean over simulations
             if _shape(value) is None:
-                got = f"{_of(name)} expected numbers, got {value!r}"
+                got = f"{_prefix(name)} expected numbers, got {value!r}"
                 raise self._error(TypeError, hook, got)
             self._shape(hook, value, wanted, name)
 
@@ -135,14 +138,16 @@ class Expected:
         shape = _shape(value)
         if shape != wanted:
             got = repr(value) if shape is None else f"shape {shape}"
-            raise self._error(ValueError, hook, f"{_of(name)} expected shape {wanted}, got {got}")
+            raise self._error(
+                ValueError, hook, f"{_prefix(name)} expected shape {wanted}, got {got}"
+            )
 
     def _error(self, kind: type[Exception], hook: str, message: str) -> Exception:
         place = place_of(self._task, hook)
         return kind(f"{type(self._task).__name__}.{hook}():{message}{place and f' ({place})'}")
 
 
-def _of(name: str) -> str:
+def _prefix(name: str) -> str:
     return f" {name!r}:" if name else ""
 
 
@@ -151,6 +156,11 @@ def _shape(value: Any) -> tuple[int, ...] | None:
         return ()
     shape = getattr(value, "shape", None)
     return None if shape is None else tuple(shape)
+
+
+def shapes(entries: Mapping[str, Any]) -> Shapes:
+    """The shape of each entry; () for numbers."""
+    return {name: _shape(value) for name, value in entries.items()}
 
 
 def _kind(value: Any) -> str:
@@ -193,7 +203,6 @@ class Hook:
         return method(task.terms(view) if self.takes == "terms" else view)
 
     def is_defined(self, task: Task) -> bool:
-        """Whether a task overrides the hook."""
         return getattr(type(task), self.name) is not getattr(Task, self.name, None)
 
 
@@ -225,18 +234,16 @@ Those of a `GoalTask` come last.
 
 
 def hooks_of(task: Task) -> tuple[Hook, ...]:
-    """The hooks that apply to a task's type."""
     memory, *rest = _HOOKS  # goals may need the memory, and success needs goals
     return (memory, *_GOAL_HOOKS, *rest) if isinstance(task, GoalTask) else _HOOKS
 
 
 def defined_hooks(task: Task) -> frozenset[str]:
-    """Names of the hooks that a task overrides; the others need not be called."""
+    """List the names of the hooks that a task overrides; the others need not be called."""
     return frozenset(hook.name for hook in hooks_of(task) if hook.is_defined(task))
 
 
 def run_hooks(task: Task, view: View, action: Array) -> dict[str, Any]:
-    """Results of all hooks for the current state, by name."""
     with np.errstate(all="ignore"):
         return {hook.name: hook(task, view, action) for hook in hooks_of(task)}
 
@@ -248,10 +255,6 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
 
     Args:
         view: view of simulations after `forward`.
-
-    Raises:
-        TypeError: a result is of the wrong kind.
-        ValueError: a result has the wrong shape.
     """
     expected = Expected(task, view, nu)
     action = view.xp.zeros((*view.lead, actions))
@@ -269,6 +272,26 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
     return results
 
 
+def name_culprit(
+    error: Exception, task: Task, view: View, nu: int, action: Array, shown: Shapes
+) -> None:
+    """Name the hook whose result has made a step fail, if its shape or kind has changed.
+
+    Args:
+        error: gets a note on a hook that raises.
+        shown: shapes of the observation's entries.
+    """
+    expected = Expected(task, view, nu, shown)
+    with np.errstate(all="ignore"):
+        for hook in hooks_of(task)[1:]:  # all but `memory`
+            try:
+                result = hook(task, view, action)
+            except Exception:
+                error.add_note(_note(task, hook.name, view))
+                return
+            hook.returns(expected, hook.name, result)
+
+
 def _note(task: Task, hook: str, view: View) -> str:
     place = place_of(task, hook)
     note = f"in {type(task).__name__}.{hook}(){place and f' ({place})'}"
@@ -283,9 +306,6 @@ def probe(task: Task) -> None:
     Hooks run once, on read-only copies of the model's defaults, as many as no axis of the model is
     long: a hook that indexes from the left returns a wrong shape, even if it would not in a batch
     of three or four.
-
-    Raises:
-        Exception: as `bind_and_validate`, or raised by a hook.
     """
     try:
         hash(task)

@@ -12,9 +12,6 @@ def initialize(task: Task, scratch: Single, rng: Any) -> None:
 
     Fields of the model that `varies` does not name are compared before and after: all of them in a
     simulation's first start, later those that a hook has used through a view.
-
-    Raises:
-        ValueError: `initialize` has written one of these fields, which is restored.
     """
     model, view, varies = scratch.model, scratch.view, task.varies
     compared = field_names() if scratch.untried else view.used

@@ -5,19 +5,20 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.sim.engine import HUGE, RESET_IF_HUGE
 from mjgym.util import generators
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import unmasked
 
 # Prefixes of entries that do not belong to the simulation.
 MEMORY, READINGS, VARIATION, FRAMES = "memory.", "observables.", "variation.", "frames."
 _PREFIXED = (MEMORY, READINGS, VARIATION, FRAMES)
 ID = "id"
-_OWN = ("steps", "success_once", "rng", "rng.variation", ID)
+_EPISODE_ENTRIES = ("steps", "success_once", "rng", "rng.variation", ID)
 
 
 def in_simulation(name: str) -> bool:
-    """Whether an entry of a state belongs to the simulation itself."""
-    return name not in _OWN and not name.startswith(_PREFIXED)
+    return name not in _EPISODE_ENTRIES and not name.startswith(_PREFIXED)
 
 
 def identity(spec: Any, n: int | None = None) -> dict[str, np.ndarray]:
@@ -41,11 +42,6 @@ def check_state(
             or none and applies to all.
         current: the current state, for names and shapes.
         rows: numbers of the sub-environments to write; None for a single environment.
-
-    Raises:
-        TypeError: not a dict.
-        ValueError: an entry is unknown, of a wrong shape or kind, not finite, an impossible
-            generator state, or from another id; the message names it.
     """
     if not isinstance(state, dict):
         raise TypeError(f"state: expected a dict of arrays, got {type(state).__name__}")
@@ -69,10 +65,12 @@ def check_state(
             first = np.argwhere(~np.isfinite(array))[0]
             where = "" if rows is None else f" of sub-environment {rows[first[0]]}"
             raise ValueError(f"state: {name!r}{where} is not finite")
+        if name in RESET_IF_HUGE and (np.abs(array) > HUGE).any():
+            raise ValueError(f"state: {name!r} exceeds {HUGE:g}, which the engine calls diverged")
         if name == "steps" and (array < 0).any():
             raise ValueError(f"state: 'steps' must not be negative, got {array.min()}")
         if name in ("rng", "rng.variation"):
-            for words in array.reshape(-1, generators.WORDS):
+            for words in array.reshape(-1, generators.STATE_WORDS):
                 generators.check(name, words)
         checked[name] = array
     return checked
@@ -94,6 +92,7 @@ def _check_id(value: Any, current: np.ndarray | None) -> None:
 
 def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> np.ndarray:
     """The entry in the state's dtype, if that loses nothing but floating-point precision."""
+    value = unmasked(f"state: {name!r}", value)
     try:
         array = np.asarray(value)
         if array.dtype.kind == "c":  # NumPy would drop the imaginary parts

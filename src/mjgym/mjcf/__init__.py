@@ -2,6 +2,7 @@
 
 from mjgym.mjcf.attaching import attach
 from mjgym.mjcf.binding import Bound, bind
+from mjgym.mjcf.coats import Coat
 from mjgym.mjcf.compose import add, assign, load, remove, without_textures, word
 from mjgym.mjcf.debugging import CompileError, compile, debug
 from mjgym.mjcf.elements import Spec
@@ -16,6 +17,7 @@ from mjgym.util.packaged import asset_path
 
 __all__ = [
     "Bound",
+    "Coat",
     "CompileError",
     "Difference",
     "Problem",

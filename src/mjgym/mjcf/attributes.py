@@ -69,11 +69,7 @@ def split_shortcut(kind: str, attributes: dict[str, Any]) -> tuple[Shortcut | No
 
 
 def apply_shortcut(actuator: Element, shortcut: Shortcut) -> None:
-    """Set an actuator's type and parameters.
-
-    Raises:
-        TypeError: wrong parameters for this type; the message lists the right ones.
-    """
+    """Set an actuator's type and parameters."""
     method, arguments = shortcut
     try:
         getattr(actuator, method)(**arguments)
@@ -231,11 +227,7 @@ def _named(kind: str, attribute: str, value: Any, spec: Spec | None) -> Any:
 
 
 def name_of(kind: str, attribute: str, handle: Element, spec: Spec | None) -> str:
-    """The name of a referenced element; an unnamed one gets a free name.
-
-    Raises:
-        ValueError: it has no name, and the names in use are not known.
-    """
+    """The name of a referenced element; an unnamed one gets a free name."""
     if not handle.name:
         handle_kind = kind_of(handle)
         if spec is not None:
@@ -265,17 +257,11 @@ def _check_target(kind: str, attribute: str, value: Any, attributes: dict[str, A
 
 
 def setting_kind(part: Any) -> str:
-    """The name of a part of a spec, "option" for example."""
     return type(part).__name__.removeprefix("Mj").removeprefix("s").lower()
 
 
 def assign_setting(part: Any, attributes: dict[str, Any]) -> None:
-    """Change settings of a part of a spec, all or nothing.
-
-    Raises:
-        TypeError: there is no such setting, or a value has a wrong type.
-        ValueError: an enumeration has no such word.
-    """
+    """Change settings of a part of a spec, all or nothing."""
     kind = setting_kind(part)
     is_part = type(part).__name__.startswith("Mj")
     if not is_part or isinstance(part, mujoco.MjModel | mujoco.MjData):

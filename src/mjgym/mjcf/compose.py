@@ -41,9 +41,6 @@ _ORIENTATIONS = ("quat", "euler", "axisangle", "xyaxes", "zaxis")
 def load(name: str | Path) -> Spec:
     """Load a spec from MJCF.
 
-    Args:
-        name: one of the package's assets ("dmc/walker.xml"), or the path of any file.
-
     Raises:
         FileNotFoundError: there is neither; the message names the nearest assets.
         ValueError: the engine refuses the file (the message lists its errors with file, line and

@@ -176,12 +176,10 @@ class _Patches:
 
 
 def debugging() -> bool:
-    """Whether elements record their lines at present."""
     return _Patches.wanted > 0
 
 
 def remember_file(spec: Spec, file: Path) -> None:
-    """Put a file's name in front of the lines that the parser recorded."""
     for _, element in every(spec):
         _write(element, f"{file}, {element.info}" if element.info else str(file))
 

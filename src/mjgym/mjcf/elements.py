@@ -102,7 +102,6 @@ def require_spec(what: str, value: Any) -> None:
 
 
 def is_element(value: Any) -> bool:
-    """Whether a value is a handle to an element."""
     return _is_handle(type(value).__name__)
 
 
@@ -112,18 +111,13 @@ def _is_handle(type_name: str) -> bool:
 
 
 def elements(spec: Spec, kind: str) -> list[Element]:
-    """All elements of a kind; bodies include the world.
-
-    Raises:
-        ValueError: there is no such kind; the message names the nearest.
-    """
+    """All elements of a kind; bodies include the world."""
     if kind not in KINDS:
         raise ValueError(f"a model has no elements called {kind!r}{or_else(kind, KINDS)}")
     return list(getattr(spec, plural(kind)))
 
 
 def names(spec: Spec, kind: str) -> list[str]:
-    """The names of all named elements of a kind."""
     return [element.name for element in elements(spec, kind) if element.name]
 
 
@@ -199,11 +193,7 @@ def _enumeration(kind: str, attribute: str) -> Any:
 
 
 def from_word(kind: str, attribute: str, word: str, enum: Any) -> Any:
-    """The member of an enumeration for an MJCF word, in either case.
-
-    Raises:
-        ValueError: there is no such word; the message names the nearest.
-    """
+    """The member of an enumeration for an MJCF word, in either case."""
     words = enumerated(enum)
     if word in words:
         return words[word]
@@ -214,7 +204,6 @@ def from_word(kind: str, attribute: str, word: str, enum: Any) -> Any:
 
 
 def to_word(member: Any) -> str:
-    """The MJCF word for a member of an enumeration."""
     enum: Any = type(member)
     return next(word for word, known in enumerated(enum).items() if known == member)
 
@@ -309,9 +298,6 @@ def tried(kind: str, method: str, attributes: dict[str, Any]) -> Element:
 
     The engine checks sizes and types only after it has made an element; this keeps refused values
     out of the user's model.
-
-    Raises:
-        TypeError, ValueError: the engine refuses a value.
     """
     here = {k: v for k, v in attributes.items() if k not in ("name", "default", "plugin")}
     try:

@@ -174,7 +174,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def differing(ours: Element, other: Element, prefix: str = "") -> list[str]:
-    """Names of the numbers and arrays in which two models differ, except file paths."""
+    """List the names of the numbers and arrays in which two models differ, except file paths."""
     names = []
     for name in dir(ours):
         if name.startswith("_") or name in _NOT_THE_MODEL or name.endswith("_pathadr"):

@@ -24,7 +24,6 @@ _prefixes: weakref.WeakKeyDictionary[Spec, str] = weakref.WeakKeyDictionary()
 
 
 def remember_prefix(spec: Spec, prefix: str) -> None:
-    """Record the prefix that a model is attached with."""
     _prefixes[spec] = prefix
 
 
@@ -147,7 +146,7 @@ def check_name(parent: Any, kind: str, name: Any) -> None:
 
 
 def _taken_in_tree(parent: Any, kind: str, name: str) -> bool:
-    """Whether an element of the tree around a body or frame has a name.
+    """Tell whether an element of the tree around a body or frame has a name.
 
     The engine refuses to rename an element to a name that is taken, and checks it a hundred times
     faster than Python can compare names; so a nearby element is given the name for a moment.

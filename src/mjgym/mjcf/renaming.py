@@ -19,9 +19,6 @@ from mjgym.mjcf.elements import (
 def rename(spec: Spec, element: Any, name: str) -> None:
     """Rename an element, and update all references to it.
 
-    Args:
-        element: its handle, which stays valid.
-
     Raises:
         ValueError: the name is empty or taken, the element is not in the model, or it is on the
             path of a tendon, which the engine cannot update: name such elements before laying the

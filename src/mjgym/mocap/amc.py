@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from mjgym.util import bounded
 from mjgym.util.suggestions import did_you_mean, or_else
 
 # Bones in the order of the files. "t" is a translation along an axis of the recording's space (y
@@ -46,6 +47,7 @@ CHANNELS: Mapping[str, tuple[str, ...]] = {
 """Degrees of freedom in the line of each bone, in order."""
 
 # Unit of angles, and a promise that every bone is in every frame, which is checked anyway.
+MOST_BYTES = 2**26  # of a file: hours of motion
 _KEYWORDS = (":FULLY-SPECIFIED", ":DEGREES")
 
 
@@ -133,7 +135,9 @@ def read_amc(path: str | Path, rate: float = 120.0) -> Clip:
                 fail(began, f"frame {len(frames)} has no bone {bone!r}, which frame 1 has")
 
     # Comments may hold any bytes, and every byte is valid Latin-1.
-    for line, text in enumerate(path.read_text(encoding="latin-1").split("\n"), start=1):
+    for line, text in enumerate(
+        bounded.content(path, MOST_BYTES).decode("latin-1").split("\n"), start=1
+    ):
         word, *words = text.split() or ["#"]
         if word.startswith(":"):
             if frames:

@@ -39,20 +39,13 @@ def find_clips(clips: str) -> tuple[Path, ...]:
     if clips in named:
         return (named[clips],)
     beside = sorted(path.parent.iterdir()) if path.parent.is_dir() else []
-    known = [p.name for p in beside if p.is_dir() or _is_clip(p)]
-    known += list(named) if path.parent == Path() else []
-    raise ValueError(f"clips: no file or folder {clips!r}{did_you_mean(path.name, known)}")
+    names = [p.name for p in beside if p.is_dir() or _is_clip(p)]
+    names += list(named) if path.parent == Path() else []
+    raise ValueError(f"clips: no file or folder {clips!r}{did_you_mean(path.name, names)}")
 
 
 def find_selected(clips: str) -> tuple[tuple[Path, ...], str]:
-    """Files of a selection, and the pattern after "#" of the clips in them; see `clip_names`.
-
-    Args:
-        clips: see `find_clips`; of HDF5 files, "FILE.h5#PATTERN" selects some clips.
-
-    Raises:
-        ValueError: as `find_clips`, or a pattern follows other files.
-    """
+    """Files of `find_clips`, and the pattern after "#" of clips in HDF5 files: `clip_names`."""
     selected, _, pattern = clips.partition("#")
     paths = find_clips(selected)
     if pattern and not all(map(fitted.is_fitted, paths)):

@@ -14,7 +14,7 @@ METRES_PER_UNIT = 0.056444
 suite."""
 
 SCALE_V2020 = 1.2
-"""How much longer the V2020 humanoid is than the recordings' skeleton, on which it is built; the
+"""Size of the V2020 humanoid relative to the recordings' skeleton, on which it is built; the
 suite's humanoid and the locomotion humanoid of 2019 have the skeleton's own size."""
 
 # Bones in the order of the humanoids' bodies, depth first.
@@ -28,8 +28,8 @@ _BODIES = (
 # A recording rotates a bone about its x axis first and about z last; in a chain of joints, the
 # first one moves all that follow.
 JOINTS = tuple(bone + channel for bone in _BODIES for channel in reversed(CHANNELS[bone]))
-"""Names of the 56 hinges in the order of qpos, after the root: the same in the suite's humanoid_CMU
-and in the locomotion humanoids of 2019 and 2020."""
+"""The 56 hinges in the order of qpos, after the root: the same in the suite's
+humanoid_CMU and in the locomotion humanoids of 2019 and 2020."""
 
 
 def to_qpos(clip: Clip, scale: float = 1.0) -> np.ndarray:

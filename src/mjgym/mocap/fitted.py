@@ -50,7 +50,7 @@ def h5py() -> Any:
 
 
 def is_fitted(path: str | Path) -> bool:
-    """Whether the file's name is that of an HDF5 file."""
+    """Tell whether the file's name is that of an HDF5 file."""
     return Path(path).suffix.lower() in SUFFIXES
 
 
@@ -69,7 +69,7 @@ def subsets() -> dict[str, tuple[str, ...]]:
 
 
 def clip_names(path: str | Path, pattern: str = "") -> tuple[str, ...]:
-    """Names of a file's clips that match a pattern, in alphabetical order.
+    """List the names of a file's clips that match a pattern, in alphabetical order.
 
     Args:
         path: the HDF5 file.
@@ -81,15 +81,15 @@ def clip_names(path: str | Path, pattern: str = "") -> tuple[str, ...]:
             message has the nearest names.
     """
     with _opened(path) as file:
-        known = sorted(file)
+        names = sorted(file)
     if not pattern:
-        return tuple(known)
+        return tuple(names)
     chosen: set[str] = set()
     wanted = [part.strip() for part in pattern.split(",")]
     for part in (clip for name in wanted for clip in subsets().get(name, (name,))):
-        matches = fnmatch.filter(known, part)
+        matches = fnmatch.filter(names, part)
         if not matches:
-            raise ValueError(f"{path}: no clip {part!r}{did_you_mean(part, [*known, *subsets()])}")
+            raise ValueError(f"{path}: no clip {part!r}{did_you_mean(part, [*names, *subsets()])}")
         chosen.update(matches)
     return tuple(sorted(chosen))
 

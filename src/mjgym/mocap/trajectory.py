@@ -17,7 +17,7 @@ from mjgym.rotations import (
 from mjgym.util import atomic, npz
 
 MOST_STATES = 500_000
-"""How many rows a trajectory has at most: those of an hour at 140 a second, 0.5 GB."""
+"""Most rows of a trajectory: those of an hour at 140 a second, 0.5 GB."""
 
 _MOST_BYTES = 2**30  # size limit of a file's arrays
 

@@ -32,7 +32,6 @@ class PathPoint:
 
     @property
     def moving(self) -> bool:
-        """Whether it moves in its body frame."""
         return any(function >= 0 for function in self.moves)
 
 
@@ -55,7 +54,6 @@ class Piece(NamedTuple):
 
     @property
     def constant(self) -> bool:
-        """Whether its length is the same in all poses."""
         one, other = self.ends
         return one.body == other.body and not (one.moving or other.moving)
 
@@ -180,7 +178,7 @@ class Paths:
 
     @functools.cached_property
     def _conditions(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """The coordinate, its bounds and whether they include or exclude, for each segment."""
+        """Coordinate, bounds, and whether it is there within or outside, by segment."""
         pieces = [self._pieces[0][i] for i in self._changing]
         points = [piece.condition for piece in pieces]
         return (
@@ -331,7 +329,6 @@ def cross_rows(a: Array, b: Array) -> Array:
 
 
 def _norm(vectors: Array) -> Array:
-    """Length of vectors along the second-to-last axis."""
     x, y, z = vectors[..., 0, :], vectors[..., 1, :], vectors[..., 2, :]
     return namespace(vectors).sqrt(x * x + y * y + z * z)
 

@@ -23,7 +23,6 @@ class Spline:
     coefficients: np.ndarray
 
     def expanded(self, x: float) -> np.ndarray:
-        """Coefficients of the piece right of x, expanded about x."""
         piece = int(np.searchsorted(self.knots, x, side="right"))
         return _moved(self.coefficients[piece], x - self.origins[piece])
 
@@ -37,9 +36,6 @@ def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
     Args:
         x: the knots, ascending.
         y: values at the knots.
-
-    Raises:
-        ValueError: the knots do not ascend, or there are fewer than two or exactly three.
     """
     knots, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     n = knots.size
@@ -93,7 +89,7 @@ class Splines:
     table: np.ndarray
 
     @classmethod
-    def of(
+    def from_pieces(
         cls, splines: Sequence[Spline], within: Sequence[tuple[float, float] | None] = ()
     ) -> "Splines":
         """Combine splines for evaluation together.

@@ -80,7 +80,6 @@ class Thelen:
 
     @functools.cached_property
     def _toe(self) -> np.ndarray:
-        """Tendon strain at which its curve becomes linear."""
         t = math.exp(TOE_SHAPE)
         return 99 * self.tendon_strain * t / (166 * t - 67)
 
@@ -122,7 +121,6 @@ class Thelen:
         )
 
     def active_force(self, fibre: Array) -> Array:
-        """Isometric force of a fibre at full activation, over the largest one."""
         strain = fibre * alongside(self._passive[0], fibre) - 1.0
         return namespace(fibre).exp((-1 / self.force_length_width) * (strain * strain))
 

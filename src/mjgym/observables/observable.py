@@ -60,7 +60,7 @@ class Observable:
             raise TypeError(f"source: expected a quantity of mjgym.observe, got {self.source!r}")
         if not isinstance(self.enabled, bool):
             raise TypeError(f"enabled: expected True or False, got {self.enabled!r}")
-        if not _whole(self.buffer_size) or self.buffer_size < 1:
+        if not _is_whole(self.buffer_size) or self.buffer_size < 1:
             raise ValueError(
                 f"buffer_size: expected a whole number of at least 1, got {self.buffer_size!r}"
             )
@@ -82,7 +82,7 @@ class Observable:
             raise TypeError(f"aggregator: expected a name or a function, got {self.aggregator!r}")
 
 
-def _whole(value: Any) -> bool:
+def _is_whole(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
@@ -102,7 +102,7 @@ def _check_steps(name: str, value: Any, least: int) -> None:
             f"{name}: a function needs bounds: Custom(function, low={least}, high=...) of"
             " mjgym.variation"
         )
-    elif not _whole(value):
+    elif not _is_whole(value):
         raise TypeError(
             f"{name}: expected a whole number of physics steps or a distribution, got {value!r}"
         )

@@ -32,12 +32,7 @@ class Quantity:
     __array_ufunc__ = None  # so that `array * quantity` calls the quantity
 
     def __call__(self, v: View) -> Array:
-        """The value, an array with leading shape `v.lead`.
-
-        Raises:
-            ValueError: the model has no such element; the message names the nearest ones.
-            AttributeError: the element has no such attribute, or the simulation no such field.
-        """
+        """The value, an array with leading shape `v.lead`."""
         raise NotImplementedError
 
     def __getitem__(self, key: Any) -> "Quantity":
@@ -186,7 +181,6 @@ light = functools.partial(Element, "light")
 
 
 def sensor(name: str) -> Quantity:
-    """The reading of a sensor."""
     return _Attribute("sensor", name, "data")
 
 

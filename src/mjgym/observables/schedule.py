@@ -11,20 +11,16 @@ from mjgym.variation.distributions import Constant, Distribution
 NEVER = np.iinfo(np.int64).max // 2
 
 
-def schedule(observable: Observable, n: int, substeps: int) -> "Fixed | Drawn":
+def schedule(observable: Observable, n: int, substeps: int) -> "Fixed | RandomIntervals":
     """The schedule of an entry of n simulations that are observed every `substeps` steps."""
     random = any(
         isinstance(v, Distribution) for v in (observable.update_interval, observable.delay)
     )
-    return Drawn(observable, n, substeps) if random else Fixed(observable, substeps)
+    return RandomIntervals(observable, n, substeps) if random else Fixed(observable, substeps)
 
 
 class Fixed:
-    """A constant interval and delay: reading j is taken at step j * interval of the episode.
-
-    Attributes:
-        size: number of readings that must be kept.
-    """
+    """A constant interval and delay: reading j is taken at step j * interval of the episode."""
 
     def __init__(self, observable: Observable, substeps: int) -> None:
         interval, delay = int(observable.update_interval), int(observable.delay)  # type: ignore[arg-type]
@@ -47,11 +43,7 @@ class Fixed:
         """Do nothing: there is no state."""
 
     def needed(self, time: np.ndarray) -> np.ndarray:
-        """Mask of the next control step's readings that will be seen, (n, substeps) bool.
-
-        Args:
-            time: physics steps of the episodes so far, (n,).
-        """
+        """Mask of the next control step's readings that will be seen, (n, substeps) bool."""
         if self._phases == 1:
             return np.broadcast_to(self._needed, (len(time), self._substeps))
         needed: np.ndarray = self._needed[time // self._substeps % self._phases]
@@ -69,21 +61,17 @@ class Fixed:
         return shown
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The state of the schedule, to continue from."""
         return {}
 
     def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
         """Continue from a state."""
 
 
-class Drawn:
+class RandomIntervals:
     """Random intervals or delays, with future readings planned as far ahead as needed.
 
     A reading that arrives before an older one is shown first; the older one is then shown only if
     the buffer has room behind the newer.
-
-    Attributes:
-        size: number of readings that must be kept.
     """
 
     def __init__(self, observable: Observable, n: int, substeps: int) -> None:
@@ -105,7 +93,6 @@ class Drawn:
         self._last = np.zeros(n, dtype=np.int64)  # number of the last planned reading
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
-        """Reseed a simulation's draws."""
         for stream, stream_rng in zip(self._streams.values(), rng.spawn(2), strict=True):
             stream.seed(i, stream_rng)
 

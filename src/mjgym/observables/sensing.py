@@ -80,11 +80,6 @@ _TRIED = 3  # readings that a noise is tried on
 class _Entry:
     """The readings of one entry.
 
-    Args:
-        sample: the value in one simulation, for its shape and dtype.
-        n: number of simulations.
-        substeps: physics steps between two observations.
-
     Raises:
         ValueError: the noise or the aggregator does not fit the entry's shape.
     """
@@ -154,10 +149,7 @@ class _Entry:
 
     def show(self, time: np.ndarray) -> np.ndarray:
         """The entry in observations at a time, (n, ...)."""
-        return self._join(self.readings[self._everyone, self.schedule.shown(time)])
-
-    def _join(self, readings: np.ndarray) -> np.ndarray:
-        """Aggregate or stack the readings of observations, (n, buffer_size, *shape)."""
+        readings: np.ndarray = self.readings[self._everyone, self.schedule.shown(time)]
         if self._aggregate is not None:
             return self._like_readings(self._aggregate(readings, axis=1))
         return readings if self.shows_several else readings[:, 0]

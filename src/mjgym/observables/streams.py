@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from mjgym.util.generators import WORDS, decode, encode
+from mjgym.util.generators import STATE_WORDS, decode, encode
 from mjgym.variation.distributions import Distribution, Shape
 
 # A call of the generator costs as much as drawing a hundred numbers.
@@ -13,19 +13,16 @@ NUMBERS = 4096  # in a block, at most; image noise is drawn one image at a time
 
 
 class Stream:
-    """The draws of a distribution, one after the other for each simulation.
-
-    Args:
-        n: number of simulations.
-        shape: of one draw.
-    """
+    """The draws of a distribution, one after the other for each simulation."""
 
     def __init__(self, distribution: Distribution, n: int, shape: Shape) -> None:
         self._distribution = distribution
         self._shape = shape
         block = self._block = max(1, min(BLOCK, NUMBERS // max(1, math.prod(shape))))
         self._rngs = [np.random.default_rng(0) for _ in range(n)]
-        self._before: list[np.ndarray] = [np.zeros(WORDS, np.uint64)] * n  # of the current blocks
+        self._before: list[np.ndarray] = [
+            np.zeros(STATE_WORDS, np.uint64)
+        ] * n  # of the current blocks
         # Simulations mostly draw at the same time: these draws are adjacent.
         self._blocks = np.zeros((block, n, *shape))
         self._used = np.full(n, block)
@@ -63,17 +60,17 @@ class Stream:
         It holds the generators' states before their present blocks, and the numbers of draws and
         blocks: the blocks themselves are redrawn.
         """
-        words = np.empty((len(rows), WORDS + 2), dtype=np.uint64)
+        words = np.empty((len(rows), STATE_WORDS + 2), dtype=np.uint64)
         for k, i in enumerate(rows.tolist()):
-            words[k, :WORDS] = self._before[i] if self._count[i] else encode(self._rngs[i])
-            words[k, WORDS:] = self._used[i], self._count[i]
+            words[k, :STATE_WORDS] = self._before[i] if self._count[i] else encode(self._rngs[i])
+            words[k, STATE_WORDS:] = self._used[i], self._count[i]
         return words
 
     def restore(self, rows: np.ndarray, state: np.ndarray) -> None:
         """Continue from a state."""
         for i, words in zip(rows.tolist(), state, strict=True):
-            decode(self._rngs[i], words[:WORDS])
-            used, count = (int(w) for w in words[WORDS:])
+            decode(self._rngs[i], words[:STATE_WORDS])
+            used, count = (int(w) for w in words[STATE_WORDS:])
             self._count[i] = max(count - 1, 0)
             if count:
                 self._refill(i)

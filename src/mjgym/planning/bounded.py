@@ -9,11 +9,7 @@ SHORTEST = 1e-8  # step length of a line search
 def bounded_minimum(
     curvature: np.ndarray, slope: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum of x' H x / 2 + g' x between bounds, and a mask of what no bound holds.
-
-    Raises:
-        numpy.linalg.LinAlgError: H is not positive definite.
-    """
+    """The minimum of x' H x / 2 + g' x between bounds, and a mask of what no bound holds."""
     np.linalg.cholesky(curvature)
     x = np.clip(np.zeros_like(slope), low, high)
 

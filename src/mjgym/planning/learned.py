@@ -28,11 +28,7 @@ class Learned(TypedDict):
 
 
 def learned(folder: str | Path) -> Learned:
-    """The policy of a folder of `mjgym train`, and the value of its actions by its critics.
-
-    Raises:
-        RunError: there is no run, it has no critics yet, or its policy remembers observations.
-    """
+    """The policy of a folder of `mjgym train`, and the value of its actions by its critics."""
     run = RunFolder(folder)
     policy = run.policy()
     if not isinstance(policy, Policy) or max(policy.history, policy.chunk) > 1:

@@ -17,7 +17,7 @@ class Method(Protocol):
 
     @property
     def spline(self) -> bool:
-        """Whether its plans are splines, instead of free actions."""
+        """True if its plans are splines, instead of free actions."""
 
     def begin(self, problem: Problem) -> Plan:
         """The plan at an episode's start."""
@@ -30,15 +30,7 @@ class Method(Protocol):
         proposals: np.ndarray,
         rng: np.random.Generator,
     ) -> Plan:
-        """A better plan from a state.
-
-        Args:
-            problem: the problem.
-            state: of `get_state`, of a single environment.
-            plan: the one before, from this state on.
-            proposals: knots of further plans to consider, (m, K, nu).
-            rng: the planner's generator.
-        """
+        """A better plan from a state."""
 
 
 METHODS = {
@@ -51,13 +43,7 @@ METHODS = {
 
 
 def method_of(method: str | Method, settings: dict[str, Any]) -> Method:
-    """A method by its name, with settings, or a `Method` as it is.
-
-    Raises:
-        TypeError: it has no such setting (the message lists those that it has), or `method` is
-            neither a name nor a `Method`.
-        ValueError: a value is wrong or the name is unknown; the message names the nearest ones.
-    """
+    """A method by its name, with settings, or a `Method` as it is."""
     if not isinstance(method, str):
         if isinstance(method, type):
             raise TypeError(f"method: expected an object, {method.__name__}(), not its class")

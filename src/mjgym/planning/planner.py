@@ -65,7 +65,7 @@ class Planner:
         self.method = method_of(method, settings)
         options: dict[str, Any] = {"spline": spline, "discount": discount, "tail": tail}
         lengths = self._steps("horizon", horizon), self._steps("spacing", spacing)
-        self.problem = Problem.of(self._env, *lengths, **options)
+        self.problem = Problem.from_env(self._env, *lengths, **options)
         _ = self.problem.basis  # refuses an unknown spline
         for name, function in (("tail", tail), ("prior", prior)):
             if function is not None and not callable(function):
@@ -103,18 +103,15 @@ class Planner:
             settings: Any = self.method
             self.method = dataclasses.replace(settings, **{name: value})
 
-    def ahead(self, i: int = 0) -> State | None:
-        """States (T, ...) that sub-environment i goes through by its plan; None without one."""
-        plan = self._plans[i]
-        if plan is None:
+    def ahead(self) -> State | None:
+        """States (T, ...) that a single environment goes through by its plan; None without one."""
+        plan = self._plans[0]
+        if plan is None or self._batched:
             return None
-        states = self._env.get_state()
-        if self._batched:
-            states = {name: value[i] for name, value in states.items()}
-        actions = plan.actions[None, self._ages[i] :]
+        actions = plan.actions[None, self._ages[0] :]
         if not actions.size:
             return None
-        ahead = self._env.rollout(states, actions, snapshots=True).states
+        ahead = self._env.rollout(self._env.get_state(), actions, snapshots=True).states
         return {name: value[0] for name, value in ahead.items()}
 
     def restart(self, where: np.ndarray | None = None) -> None:

@@ -16,11 +16,7 @@ Tail = Callable[[Any], np.ndarray]
 
 
 def unwrapped(env: Any) -> Any:
-    """The environment within its wrappers.
-
-    Raises:
-        TypeError: it has no rollouts, as those of other packages and matches of several players.
-    """
+    """The environment within its wrappers."""
     bare = getattr(env, "unwrapped", env)
     if hasattr(bare, "possible_agents") or hasattr(bare, "num_players"):
         raise TypeError(
@@ -78,7 +74,7 @@ class Problem:
     phase: int = 0
 
     @classmethod
-    def of(cls, env: Any, steps: int, spacing: int, **options: Any) -> "Problem":
+    def from_env(cls, env: Any, steps: int, spacing: int, **options: Any) -> "Problem":
         """The problem with an environment's bounds of actions."""
         space = getattr(env, "single_action_space", None) or env.action_space
         low, high = space.low.astype(np.float64), space.high.astype(np.float64)
@@ -87,7 +83,6 @@ class Problem:
 
     @property
     def knots(self) -> int:
-        """The number K of knots, enough for any phase."""
         return max(1, math.ceil((self.steps - 2) / self.spacing) + 2)
 
     @property
@@ -97,21 +92,21 @@ class Problem:
         return splines.basis(times, self.knots, end, self.spline)
 
     @property
-    def drawn(self) -> tuple[np.ndarray, np.ndarray]:
+    def drawn_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Bounds of the actions that are drawn: -1 and 1 where there are none."""
         low = np.where(np.isfinite(self.low), self.low, -1.0)
         return low, np.where(np.isfinite(self.high), self.high, 1.0)
 
     def actions(self, knots: np.ndarray) -> np.ndarray:
         """Actions (..., T, nu) of knots (..., K, nu), in which -1 and 1 are the bounds."""
-        low, high = self.drawn
+        low, high = self.drawn_bounds
         unit = np.clip(self.basis @ knots, -1, 1)
         scaled: np.ndarray = low + (unit + 1) / 2 * (high - low)
         return scaled
 
     def knots_of(self, actions: np.ndarray) -> np.ndarray:
         """The knots whose actions are nearest to given ones, (T, nu) to (K, nu)."""
-        low, high = self.drawn
+        low, high = self.drawn_bounds
         unit = 2 * (actions - low) / np.where(high > low, high - low, 1.0) - 1
         nearest: np.ndarray = np.linalg.lstsq(self.basis, unit, rcond=None)[0]
         return nearest.clip(-1, 1)

@@ -57,7 +57,6 @@ class Sampling:
         return around + self.noise * rng.standard_normal(around.shape)
 
     def choose(self, problem: Problem, plan: Plan, knots: np.ndarray, returns: np.ndarray) -> Plan:
-        """The best candidate."""
         return problem.plan(knots[returns.argmax()], plan.spread)
 
 
@@ -124,7 +123,7 @@ class PathIntegral(Sampling):
     def draw(
         self, known: np.ndarray, plan: Plan, count: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Further candidates around the known ones, with different noises."""
+        """Draw further candidates around given ones, each with a noise of its own scale."""
         around = known[np.arange(count) % len(known)]
         noise = self.noise * rng.choice(self.scales, (count, 1, 1))
         return around + noise * rng.standard_normal(around.shape)

@@ -9,9 +9,6 @@ def basis(times: np.ndarray, knots: int, end: float, kind: str = "linear") -> np
     """Weights (times, knots) of a spline through evenly spaced knots from 0 to `end`.
 
     Later times take the last knot's value. The cubic spline is Catmull and Rom's.
-
-    Raises:
-        ValueError: the kind is unknown.
     """
     if kind not in KINDS:
         raise ValueError(f"spline: {kind!r} is none of {', '.join(KINDS)}")

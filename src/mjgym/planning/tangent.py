@@ -14,17 +14,12 @@ State = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Tangent:
-    """Tangent coordinates of a model's states.
-
-    Args:
-        model: the compiled model.
-    """
+    """Tangent coordinates of a model's states."""
 
     model: mujoco.MjModel
 
     @property
     def size(self) -> int:
-        """The number of coordinates."""
         return int(2 * self.model.nv + self.model.na)
 
     def moved(self, states: State, by: np.ndarray) -> State:

@@ -1,5 +1,6 @@
 """Trained policies as plain arrays, which act with NumPy alone."""
 
+import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from mjgym.policies.activations import ACTIVATIONS
 from mjgym.util import atomic, npz
+from mjgym.util.bounded import UserError
 from mjgym.util.goal_entries import ACHIEVED, DESIRED, OBSERVED
 from mjgym.util.suggestions import or_else
 
@@ -31,7 +33,7 @@ Arrays = dict[str, np.ndarray]
 Layers = list[Arrays]
 
 
-class PolicyError(ValueError):
+class PolicyError(UserError, ValueError):
     """A file holds no policy, or a damaged one; the message says what is wrong."""
 
 
@@ -70,17 +72,12 @@ class Saved(ABC):
         """Its arrays by name."""
 
     def save(self, path: str | Path) -> None:
-        """Write it to an .npz file."""
         with atomic.replacing(path) as part:
             np.savez(part, **self.arrays())
 
 
 class Acting(Saved):
-    """A policy that decides for one control step or several.
-
-    Args:
-        repeat: control steps per decision; observations in between are ignored.
-    """
+    """A policy that decides for one control step or several."""
 
     mean: np.ndarray  # of the observations
 
@@ -132,6 +129,8 @@ class Policy(Acting):
         memory: a gated recurrent unit with `weight_ih_l0`, `weight_hh_l0`, `bias_ih_l0` and
             `bias_hh_l0`, run over the history from a zero state; the layers get its last state.
             Without it, they get the whole history.
+        acted: whether each observation is followed by the action before it, within -1 and 1, or 0
+            at the start of an episode; mean and deviation then cover both.
         chunk: actions per output of the layers, for this step and the next ones.
         ensembling: m of temporal ensembling (Zhao et al., 2023): the action of a step is the mean
             of all actions proposed for it, weighted by exp(-m i); i = 0 is the oldest.
@@ -156,6 +155,7 @@ class Policy(Acting):
         encoder: Layers | None = None,
         limit: float | None = None,
         memory: Arrays | None = None,
+        acted: bool = False,
         chunk: int = 1,
         ensembling: float = 0.0,
         modes: int = 1,
@@ -166,7 +166,10 @@ class Policy(Acting):
     ) -> None:
         super().__init__(repeat)
         self.layers = layers
-        self.mean, self.deviation = mean, deviation
+        self.acted = acted
+        size = len(mean) - acted * len(low)
+        self.mean, self.deviation = mean[:size], deviation[:size]
+        self._of_action = mean[size:], deviation[size:]
         self.low, self.high = low, high
         self.history, self.limit = history, limit
         self.encoder = encoder or []
@@ -180,18 +183,26 @@ class Policy(Acting):
         """Forget past observations and plans: the next one begins an episode, in all rows."""
         super().begin()
         self._past: np.ndarray | None = None
+        self._action: np.ndarray | None = None  # the last one, within -1 and 1, if it is observed
         self._plans: list[np.ndarray] = []  # of the last steps, each (n, chunk, action size)
 
     def decided(self, observation: np.ndarray) -> np.ndarray:
         """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         inputs = self.encode(observation[None] if single else observation)
-        action = self.scaled(self.ensembled(self.unscaled(inputs)))
+        plain = self.ensembled(self.unscaled(inputs))
+        self._action = plain if self.acted else None
+        action = self.scaled(plain)
         return np.asarray(action[0] if single else action)
 
     def encode(self, observation: np.ndarray) -> np.ndarray:
         """Inputs of the layers, (n, inputs); these observations, (n, ...), end the histories."""
         x = (observation - self.mean) / self.deviation
+        if self.acted:
+            if self._action is None or len(self._action) != len(x):
+                self._action = np.zeros((len(x), len(self.low)), np.float32)
+            mean, deviation = self._of_action
+            x = np.concatenate([x, (self._action - mean) / deviation], 1)
         if self.limit is not None:
             x = np.clip(x, -self.limit, self.limit)
         if self.history > 1:
@@ -265,12 +276,14 @@ class Policy(Acting):
         about = {
             name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
         }
+        for k, name in enumerate(("mean", "deviation") if self.acted else ()):
+            about[name] = np.concatenate([about[name], self._of_action[k]])
         if self.limit is not None:
             about["limit"] = self.limit
         if self.support is not None:
             about["support"] = self.support
         usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1, "activation": "relu"}
-        usual["bins"] = 1
+        usual |= {"bins": 1, "acted": False}
         about |= {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
         about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
@@ -364,6 +377,7 @@ class EnsemblePolicy(Acting):
     Args:
         valuations: of the agents' critics; empty for the mean of the actions.
         temperature: of the weights, in units of value; None for the highest mean Q.
+        mixed: whether the means of two proposals are proposed as well.
     """
 
     def __init__(
@@ -371,10 +385,11 @@ class EnsemblePolicy(Acting):
         policies: Sequence[Policy],
         valuations: Sequence[Valuation] = (),
         temperature: float | None = None,
+        mixed: bool = False,
     ) -> None:
         super().__init__(policies[0].repeat)
         self.policies, self.valuations = list(policies), list(valuations)
-        self.temperature = temperature
+        self.temperature, self.mixed = temperature, mixed
         self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
 
     def begin(self) -> None:
@@ -390,6 +405,8 @@ class EnsemblePolicy(Acting):
         inputs = [policy.encode(rows) for policy in self.policies]
         pairs = zip(self.policies, inputs, strict=True)
         proposed = np.stack([policy.ensembled(policy.unscaled(x)) for policy, x in pairs], 1)
+        if self.mixed:
+            proposed = np.einsum("mk,nka->nma", mixtures(len(self.policies)), proposed)
         action = self.policies[0].scaled(self._chosen(proposed, inputs))
         return np.asarray(action[0] if single else action)
 
@@ -398,7 +415,7 @@ class EnsemblePolicy(Acting):
             return np.asarray(proposed.mean(1))
         values = np.zeros(proposed.shape[:2], np.float32)
         for valuation, x in zip(self.valuations, inputs, strict=True):
-            repeated = np.repeat(x[:, None], len(self.policies), 1)
+            repeated = np.repeat(x[:, None], proposed.shape[1], 1)
             values += valuation(np.concatenate([repeated, proposed], -1))
         if self.temperature is None:
             return np.asarray(proposed[np.arange(len(proposed)), values.argmax(1)])
@@ -415,7 +432,14 @@ class EnsemblePolicy(Acting):
             arrays |= {f"agent{k}/{name}": array for name, array in agent_arrays.items()}
         if self.temperature is not None:
             arrays["temperature"] = self.temperature
-        return arrays
+        return arrays | ({"mixed": True} if self.mixed else {})
+
+
+def mixtures(agents: int) -> np.ndarray:
+    """Weights of proposals, (k, agents): of each alone, then of the means of two."""
+    alone = np.eye(agents, dtype=np.float32)
+    pairs = itertools.combinations(alone, 2)
+    return np.array([*alone, *((one + other) / 2 for one, other in pairs)])
 
 
 AnyPolicy = Policy | EnsemblePolicy
@@ -443,14 +467,16 @@ def load_valuation(path: str | Path) -> Valuation:
 
 def _loaded(path: str | Path, kind: str, make: Callable[[Arrays], T]) -> T:
     try:
-        return make(npz.read(path, lambda name: _KNOWN.fullmatch(name) is not None, _MOST_BYTES))
+        return make(
+            npz.read(path, lambda name: _ARRAY_NAME.fullmatch(name) is not None, _MOST_BYTES)
+        )
     except (IndexError, KeyError, MemoryError, TypeError, ValueError) as error:
         reason = f"no {error} is in it" if isinstance(error, KeyError) else str(error)
         raise PolicyError(f"{path} holds no {kind}: {reason}") from None
 
 
 def _any_policy(arrays: Arrays) -> AnyPolicy:
-    agents = _parts(arrays, "agent")
+    agents = _numbered(arrays, "agent")
     if not agents:
         return _policy(arrays)
     valued = [agent for agent in agents if "distribution" in agent]
@@ -459,10 +485,13 @@ def _any_policy(arrays: Arrays) -> AnyPolicy:
         raise PolicyError("some of its agents have critics, others have none")
     if temperature is not None and not (valued and temperature > 0):
         raise PolicyError(f"its temperature is {temperature}, with critics of {len(valued)}")
+    mixed = bool(_number(arrays, "mixed", 0))
+    if mixed and (temperature is not None or not valued):
+        raise PolicyError("mixtures of actions are chosen by critics alone")
     policies = list(map(_policy, agents))
     if len({(p.mean.shape, p.low.shape, p.repeat) for p in policies}) > 1:
         raise PolicyError("its agents differ in their observations or actions")
-    return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature)
+    return EnsemblePolicy(policies, list(map(_valuation, valued)), temperature, mixed)
 
 
 _MOST_BYTES = 2**28  # of the arrays in a file: networks of 67 million numbers
@@ -470,10 +499,10 @@ _MOST_BYTES = 2**28  # of the arrays in a file: networks of 67 million numbers
 _MOST = 10_000  # control steps of a history, a plan or an action, and modes
 
 _LAYER = r"\d+\.(weight|bias)"
-_KNOWN = re.compile(
+_ARRAY_NAME = re.compile(
     r"(agent\d{1,4}/)?("
     r"mean|deviation|low|high|history|limit|chunk|ensembling|modes|repeat|activation|bins|support"
-    rf"|temperature|weights|distribution|(encoder/|critic\d{{1,4}}/)?{_LAYER}"
+    rf"|acted|mixed|temperature|weights|distribution|(encoder/|critic\d{{1,4}}/)?{_LAYER}"
     r"|memory/(weight|bias)_(ih|hh)_l0)"
 )
 
@@ -496,7 +525,7 @@ def _number(arrays: Arrays, name: str, usual: float | None = None) -> float:
     return float(_finite(name, arrays[name]).item())
 
 
-def _whole(arrays: Arrays, name: str, usual: int | None = None) -> int:
+def _whole_number(arrays: Arrays, name: str, usual: int | None = None) -> int:
     """A whole number from 1 to the limit, or the default; KeyError without one."""
     value = _number(arrays, name, usual)
     if not (value.is_integer() and 1 <= value <= _MOST):
@@ -513,10 +542,13 @@ def _policy(arrays: Arrays) -> Policy:
         raise PolicyError("deviation must be positive")
     if low.ndim != 1 or not low.size or low.shape != high.shape or not (low <= high).all():
         raise PolicyError("its bounds of actions do not fit")
-    history = _whole(arrays, "history")
+    history = _whole_number(arrays, "history")
     chunk, modes, repeat, bins = (
-        _whole(arrays, name, 1) for name in ("chunk", "modes", "repeat", "bins")
+        _whole_number(arrays, name, 1) for name in ("chunk", "modes", "repeat", "bins")
     )
+    acted = bool(_number(arrays, "acted", 0))
+    if acted and not (mean.ndim == 1 and mean.size > low.size):
+        raise PolicyError("its observations have no place for the action before them")
     support = _finite("support", arrays["support"]) if "support" in arrays else None
     if support is not None and not (support.ndim == 1 and bins > 1):
         raise PolicyError("its support is of no preferences")
@@ -540,6 +572,7 @@ def _policy(arrays: Arrays) -> Policy:
         encoder=encoder,
         limit=limit,
         memory=memory,
+        acted=acted,
         chunk=chunk,
         ensembling=_number(arrays, "ensembling", 0.0),
         modes=modes,
@@ -592,7 +625,7 @@ def _width(memory: Arrays, size: int) -> int:
 
 
 def _valuation(arrays: Arrays) -> Valuation:
-    bodies = [_layers(critic) for critic in _parts(arrays, "critic")]
+    bodies = [_layers(critic) for critic in _numbered(arrays, "critic")]
     distribution = bool(_number(arrays, "distribution"))
     weights = _finite("weights", arrays["weights"])
     if not bodies or weights.ndim != 2:
@@ -603,7 +636,7 @@ def _valuation(arrays: Arrays) -> Valuation:
     return Valuation(bodies, weights, distribution, _activation(arrays))
 
 
-def _parts(arrays: Arrays, kind: str) -> Layers:
+def _numbered(arrays: Arrays, kind: str) -> Layers:
     """The arrays of "kind0/", "kind1/" and so on."""
     parts: list[Arrays] = []
     while part := _below(arrays, f"{kind}{len(parts)}/"):

@@ -5,6 +5,7 @@ from typing import Any
 
 from mjgym.policies.network import AnyPolicy, PolicyError, load
 from mjgym.policies.run_errors import ConfigError, RunError
+from mjgym.util.bounded import FileError
 
 
 class RunFolder:
@@ -16,26 +17,18 @@ class RunFolder:
         self.policy_file = self.path / "policy.npz"
 
     def settings(self) -> dict[str, Any]:
-        """The resolved settings, by name.
-
-        Raises:
-            RunError: there is no run, or its settings are damaged.
-        """
-        if not self.config_file.exists():
+        """The resolved settings, by name."""
+        if not self.config_file.is_file():
             raise RunError(f"{self.path} holds no run: there is no {self.config_file.name}")
         from mjgym.policies.settings_files import settings_of  # needs PyYAML
 
         try:
             return settings_of(self.config_file)
-        except ConfigError as error:
+        except (ConfigError, FileError) as error:
             raise RunError(str(error)) from None
 
     def policy(self) -> AnyPolicy:
-        """The policy of the last checkpoint.
-
-        Raises:
-            RunError: there is no checkpoint yet, or its file is damaged.
-        """
+        """The policy of the last checkpoint."""
         self.settings()
         if not self.policy_file.exists():
             raise RunError(f"{self.path} has no policy yet: it has no checkpoint")

@@ -7,60 +7,31 @@ from typing import Any
 import yaml
 
 from mjgym.policies.run_errors import ConfigError
-
-YAML_ERRORS = (yaml.YAMLError, ValueError, RecursionError)
-"""Errors of reading YAML; a date like 2020-13-01 is a ValueError."""
+from mjgym.util import bounded
 
 
-def mapping(file: Path) -> yaml.MappingNode | None:
-    """The names and values of a YAML file as nodes; None if it is empty.
-
-    Raises:
-        ConfigError: it cannot be read, or is not a mapping.
-    """
+def mapping(file: Path) -> yaml.MappingNode:
+    """The names and values of a YAML file as nodes."""
     try:
-        node = yaml.compose(file.read_bytes().decode(), yaml.SafeLoader)
-    except OSError as error:
-        raise ConfigError(f"{file}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"{file}: is not text in UTF-8") from None
-    except YAML_ERRORS as error:
-        raise ConfigError(_complaint(file, error)) from None
-    if node is not None and not isinstance(node, yaml.MappingNode):
+        node = bounded.yaml_node(bounded.text(file, pipes=True), str(file))
+    except bounded.FileError as error:
+        raise ConfigError(str(error)) from None
+    if not isinstance(node, yaml.MappingNode):
         raise ConfigError(f"{file}:1: expected names with values")
     return node
 
 
-def _complaint(file: Path, error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or " ".join(str(error).split())
-    return f"{file}{f':{mark.line + 1}' if mark else ''}: {problem}"
-
-
 def entries(file: Path) -> Iterator[tuple[str, Any, str]]:
-    """Names, values and places of the settings in a YAML file.
-
-    Raises:
-        ConfigError: it cannot be read, or is not a mapping from names.
-    """
-    node = mapping(file)
-    construct = yaml.SafeLoader("").construct_document
-    for key, content in node.value if node else ():
+    """Names, values and places of the settings in a YAML file."""
+    for key, content in mapping(file).value:
         where = f"{file}:{key.start_mark.line + 1}"
         if not isinstance(key, yaml.ScalarNode):
             raise ConfigError(f"{where}: the name of a setting is a word")
-        try:
-            yield key.value, construct(content), where
-        except YAML_ERRORS as error:
-            raise ConfigError(_complaint(file, error)) from None
+        yield key.value, bounded.yaml_value(content, str(file)), where
 
 
 def settings_of(file: Path) -> dict[str, Any]:
-    """The settings in the file of a run, by name, as plain data.
-
-    Raises:
-        ConfigError: it cannot be read, or lacks a setting that every run has.
-    """
+    """The settings in the file of a run, by name, as plain data."""
     settings = {name: value for name, value, _ in entries(file)}
     kinds = {"algorithm": str, "id": str, "module": str, "env": dict, "seed": int}
     later = {"evaluation_env": dict}  # missing in older runs

@@ -17,7 +17,8 @@ import numpy as np
 
 from mjgym.describe.fingerprint import fingerprint
 from mjgym.policies.network import Policy, load
-from mjgym.util import npz
+from mjgym.util import bounded, npz
+from mjgym.util.bounded import UserError
 from mjgym.util.packaged import assets
 
 FOLDER = assets() / "policies"
@@ -26,7 +27,7 @@ _ABOUT = "about"  # its entry in a file
 _MOST_BYTES = 2**22  # of that entry
 
 
-class TrainedError(Exception):
+class TrainedError(UserError):
     """There is no trained policy for a task, or it does not fit; the message says why."""
 
 
@@ -57,17 +58,19 @@ class About:
 
     @property
     def id(self) -> str:
-        """Id of the task."""
         return str(self.settings["id"])
 
     @property
+    def arguments(self) -> dict[str, Any]:
+        """Arguments of the task that it was scored with."""
+        return {**self.settings["env"], **self.settings.get("evaluation_env", {})}
+
+    @property
     def mean(self) -> float:
-        """The score, mean of the returns."""
         return float(np.mean(self.returns))
 
     @property
     def std(self) -> float:
-        """Standard deviation of the returns."""
         return float(np.std(self.returns))
 
     def text(self) -> str:
@@ -87,9 +90,6 @@ class About:
         The task, its arguments but a fixed `command`, and its spaces must equal those of its
         evaluations in training, and so must the model's hash if MuJoCo's version and the kind of
         processor are the same: otherwise the last bit of a number may differ.
-
-        Args:
-            env: of this package, single or batched.
 
         Raises:
             TrainedError: it does not fit; the message names the differences.
@@ -121,11 +121,7 @@ def _kind(about: Mapping[str, Any]) -> tuple[Any, ...]:
 
 @dataclass(frozen=True)
 class Trained:
-    """A trained policy.
-
-    Args:
-        policy: from observations to actions, with NumPy alone.
-    """
+    """A trained policy."""
 
     policy: Policy
     about: About
@@ -176,7 +172,7 @@ def about_of(path: Path) -> About:
     Raises:
         OSError: it cannot be read.
     """
-    facts = json.loads(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]))
+    facts = bounded.json_of(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]), str(path))
     rows = {name: tuple(facts[name]) for name in ("returns", "successes") if name in facts}
     return About(**{**facts, **rows})
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mjgym.util.bounded import UserError
+
 PROBE_TIMEOUT = 30.0  # s, for one small image
 
 INSTALL = {
@@ -24,7 +26,7 @@ INSTALL = {
 """Libraries that a backend needs, with their Debian and Ubuntu packages."""
 
 # As MuJoCo reads its variable MUJOCO_GL.
-_ASKED = {
+_BACKENDS = {
     "glfw": "glfw",
     "glx": "glfw",
     "wgl": "glfw",
@@ -44,7 +46,7 @@ _SOFTWARE_THREADS = "LP_NUM_THREADS"
 _NO_SHADER_CACHE = "MESA_SHADER_CACHE_DISABLE"
 
 
-class RenderingError(RuntimeError):
+class RenderingError(UserError, RuntimeError):
     """Nothing can be rendered: OpenGL does not work, or has stopped responding."""
 
 
@@ -71,12 +73,7 @@ def candidates() -> tuple[str, ...]:
 
 
 def probe(backend: str, timeout: float = PROBE_TIMEOUT) -> Probe:
-    """Render a small image with a backend in a separate process.
-
-    Args:
-        backend: one of `candidates()`.
-        timeout: seconds until the process is killed.
-    """
+    """Render a small image with a backend in a separate process."""
     environment = {**os.environ, "MUJOCO_GL": backend}
     script = Path(__file__).with_name("probe.py")
     process = subprocess.Popen(
@@ -91,7 +88,12 @@ def probe(backend: str, timeout: float = PROBE_TIMEOUT) -> Probe:
     try:
         output, complaint = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        _kill(process)
+        process.kill()
+        with suppress(subprocess.TimeoutExpired):  # it may sleep inside the kernel's driver
+            process.wait(timeout=5)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
         return Probe(backend, False, f"no answer within {timeout:g} s")
     if process.returncode in (0, 1) and output.strip():
         return Probe(backend, process.returncode == 0, **json.loads(output.splitlines()[-1]))
@@ -100,15 +102,6 @@ def probe(backend: str, timeout: float = PROBE_TIMEOUT) -> Probe:
     if process.returncode < 0:
         end = f"signal {-process.returncode}"
     return Probe(backend, False, ": ".join(["the driver ended the process", end, *lines[-1:]]))
-
-
-def _kill(process: "subprocess.Popen[str]") -> None:
-    process.kill()
-    with suppress(subprocess.TimeoutExpired):  # it may sleep inside the kernel's driver
-        process.wait(timeout=5)
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
 
 
 class _State:
@@ -146,7 +139,6 @@ def opened() -> str | None:
 
 
 def draws_in_caller() -> bool:
-    """Whether this process renders in the calling thread, on the CPU."""
     return _state.outlives_fork
 
 
@@ -155,10 +147,10 @@ def _choose() -> str:
     wanted = os.environ.get("MUJOCO_GL", "").lower().strip()
     if wanted in _NONE:
         raise RenderingError(f"rendering is switched off by MUJOCO_GL={wanted}; unset it to render")
-    if wanted not in _ANY and wanted not in _ASKED:
-        known = ", ".join(sorted(set(_ASKED)))
+    if wanted not in _ANY and wanted not in _BACKENDS:
+        known = ", ".join(sorted(set(_BACKENDS)))
         raise RenderingError(f"MUJOCO_GL={wanted} is not known; unset it, or use one of {known}")
-    backend = _ASKED.get(wanted)
+    backend = _BACKENDS.get(wanted)
     # After a parent's EGL or OSMesa neither works here; after GLFW the other two do.
     if inherited is not None and (inherited != "glfw" or backend == "glfw"):
         raise RenderingError(
@@ -187,9 +179,6 @@ def open_context(backend: str) -> Any:
     """A GL context of the `mujoco` package, current in this thread.
 
     The caller must call its `free` in the same thread: it does not free itself.
-
-    Raises:
-        RenderingError: no context can be made; the message says what to install.
     """
     with _state.lock, _environment(backend):
         try:
@@ -235,7 +224,7 @@ def _environment(backend: str) -> Iterator[None]:
 
 
 def _draws_in_caller() -> bool:
-    """Whether the current context is a software driver's without its own threads."""
+    """Tell whether the current context is a software driver's without its own threads."""
     GL = importlib.import_module("OpenGL.GL")
     name = (GL.glGetString(GL.GL_RENDERER) or b"").decode().lower()
     return any(s in name for s in _SOFTWARE) and os.environ[_SOFTWARE_THREADS] == "0"

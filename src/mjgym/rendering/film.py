@@ -258,18 +258,13 @@ FILMS: dict[str, Callable[[Path, float, Draw], Film]] = {
 
 
 def ffmpeg() -> str:
-    """The ffmpeg program bundled with imageio's plugin, or found by it.
-
-    Raises:
-        ImportError: the plugin is not installed.
-        RuntimeError: the plugin has no program.
-    """
+    """The ffmpeg program bundled with imageio's plugin, or found by it."""
     path: str = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
     return path
 
 
 def has_ffmpeg() -> bool:
-    """Whether ffmpeg is available."""
+    """Tell whether ffmpeg is available."""
     try:
         return bool(ffmpeg())
     except (ImportError, RuntimeError):

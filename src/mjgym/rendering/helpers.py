@@ -34,12 +34,6 @@ class Helpers:
     """Processes that render for one renderer.
 
     All methods but `abandon` must be called from one thread at a time.
-
-    Args:
-        model: the textured model, as the renderer's studio draws it.
-        quality: one of `QUALITIES`.
-        backend: from `backends.choose`.
-        timeout: seconds allowed for a share of the images.
     """
 
     def __init__(
@@ -64,11 +58,7 @@ class Helpers:
         return len(self._running)
 
     def ask(self, shares: Sequence[Sequence[Shot]], numbers: Numbers) -> None:
-        """Make each helper render its share.
-
-        Raises:
-            RenderingError: a helper has ended.
-        """
+        """Make each helper render its share."""
         changed = {
             name: array.copy()
             for name, array in numbers.items()
@@ -82,13 +72,7 @@ class Helpers:
             raise self._ended() from error
 
     def pictures(self) -> list[np.ndarray]:
-        """The images asked for, share by share.
-
-        Raises:
-            TimeoutError: a helper has not answered in time.
-            RenderingError: a helper has ended.
-            Exception: an error raised in a helper.
-        """
+        """The images asked for, share by share."""
         images: list[np.ndarray] = []
         for _, connection in self._running:
             if not connection.poll(self._timeout):

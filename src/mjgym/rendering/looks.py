@@ -5,6 +5,9 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
+from mjgym.mjcf import Spec
+from mjgym.task import Task
+
 # Materials that fade from "<name>_default" to "<name>_highlight" as the reward grows.
 REWARDED = ("self", "effector", "target")
 SHARPNESS = 4  # exponent of the reward
@@ -40,8 +43,22 @@ QUALITIES = {
     "fast": Look(shadows=False, samples=0, slices=12, stacks=8, quads=2),
 }
 """By name: "reference" is the published look, "fast" has the same shapes and colours without
-shadows, reflections and antialiasing, and with coarse shapes.
+shadows, reflections, antialiasing and coats, and with coarse shapes.
 """
+
+
+def dressed(task: Task, look: str = "own") -> Spec:
+    """The spec of a task with its textures and skins.
+
+    Args:
+        look: "own", or "published" for those of the installed dm_control.
+    """
+    spec = task.model()
+    if look == "published":
+        task.dress_as_published(spec)
+    else:
+        task.dress(spec)
+    return spec
 
 
 def colour_by_reward(model: mujoco.MjModel, reward: float) -> None:

@@ -18,9 +18,6 @@ _VIEWER_THREAD = "(_launch_internal)"  # Python's name for the viewer's thread
 class PassiveViewer:
     """An open window.
 
-    Attributes:
-        handle: MuJoCo's.
-
     Raises:
         RuntimeError: no window can be opened.
     """

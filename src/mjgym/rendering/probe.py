@@ -27,10 +27,6 @@ def draw(backend: str) -> dict[str, str]:
 
     Args:
         backend: a package of `mujoco` with a `GLContext`: "egl", "osmesa", "glfw" or "cgl".
-
-    Raises:
-        RuntimeError: there is no context, or the image is empty.
-        Exception: any error of the driver's bindings.
     """
     import mujoco
     import numpy as np

@@ -101,7 +101,10 @@ class Renderer:
             worker = self._worker or self._start(backend)
             try:
                 if self._helpers is None and self._needs_helpers(shots):
-                    self._start_helpers(worker, backend)
+                    model = worker.run(lambda studio: studio.model)
+                    helpers = Helpers(self._processes - 1, model, self._quality, backend, TIMEOUT)
+                    self._helpers = helpers
+                    self._ends_helpers = weakref.finalize(self, helpers.close)
                 pictures = self._share(worker, shots)
             except TimeoutError:
                 self._worker = None
@@ -126,12 +129,6 @@ class Renderer:
             and os.name == "posix"
             and backends.draws_in_caller()
         )
-
-    def _start_helpers(self, worker: "_Worker", backend: str) -> None:
-        model = worker.run(lambda studio: studio.model)
-        helpers = Helpers(self._processes - 1, model, self._quality, backend, TIMEOUT)
-        self._helpers = helpers
-        self._ends_helpers = weakref.finalize(self, helpers.close)
 
     def _end_helpers(self) -> None:
         if self._ends_helpers is not None:
@@ -172,7 +169,6 @@ class Renderer:
         return True
 
     def release(self) -> None:
-        """Unlock rendering."""
         self._lock.release()
 
     def forget(self) -> None:
@@ -225,7 +221,6 @@ class _Worker:
                 thread.join(timeout)
 
     def forget(self) -> None:
-        """Drop the thread, which does not exist in this forked process."""
         self._finalizer.detach()
         self._thread = None
 

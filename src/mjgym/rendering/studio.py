@@ -9,7 +9,7 @@ import numpy as np
 
 from mjgym.envs.overlays import PLAIN, Overlay
 from mjgym.envs.pixels import MAX_SIZE
-from mjgym.rendering import backends
+from mjgym.rendering import backends, tiles
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import Look
 from mjgym.rendering.twin import Camera, Twin
@@ -90,6 +90,7 @@ class Studio:
     def __init__(self, twin: Twin, look: Look, backend: str) -> None:
         self._twin = twin
         self._look = look
+        self._tiled = tiles.tiled(twin.model)
         self._option = mujoco.MjvOption()
         self._gl = backends.open_context(backend)
         self._scene = mujoco.MjvScene(twin.model, MAX_GEOMS)
@@ -101,7 +102,6 @@ class Studio:
 
     @property
     def model(self) -> mujoco.MjModel:
-        """The textured model."""
         return self._twin.model
 
     def draw(self, shot: Shot) -> np.ndarray:
@@ -112,7 +112,11 @@ class Studio:
         self._upload(width, height)
         scene = self._scene
         shot.overlay.write(self._option)
-        self._option.geomgroup[list(shot.hidden_groups)] = 0
+        for groups in (self._option.geomgroup, self._option.skingroup):
+            groups[list(shot.hidden_groups)] = 0
+        twin.cover(kind != "segmentation")
+        if kind == "segmentation":
+            self._option.skingroup[:] = 0
         mujoco.mjv_updateScene(
             twin.model,
             twin.data,
@@ -122,6 +126,8 @@ class Studio:
             mujoco.mjtCatBit.mjCAT_ALL.value,
             scene,
         )
+        if self._tiled and kind != "segmentation":
+            tiles.lay(twin.model, twin.data, self._tiled, scene)
         # Depth and segmentation read an image with one colour per object, unlit and with hard
         # edges.
         for flag in (mujoco.mjtRndFlag.mjRND_SEGMENT, mujoco.mjtRndFlag.mjRND_IDCOLOR):

@@ -19,6 +19,9 @@ Camera: TypeAlias = str | int | Viewpoint | mujoco.MjvCamera
 
 # Prefixes of the MjModel fields that poses and images depend on.
 _SHOWN = ("body_", "jnt_", "geom_", "site_", "cam_", "light_", "mat_", "tendon_", "hfield_")
+# Others than real numbers. The groups of shapes are those without what covers them.
+_GROUPS = ("geom_group", "site_group")
+_DISCRETE = ("_sameframe", "light_active", *_GROUPS)
 
 
 def numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
@@ -31,7 +34,7 @@ def numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
         for name in dir(model)
         if name.startswith(_SHOWN)
         and isinstance(array := getattr(model, name), np.ndarray)
-        and (array.dtype.kind == "f" or name.endswith(("_sameframe", "light_active")))
+        and (array.dtype.kind == "f" or name.endswith(_DISCRETE))
         and array.size
     }
 
@@ -61,7 +64,20 @@ class Twin:
         self.model: mujoco.MjModel = model
         self.data = mujoco.MjData(model)
         look.prepare(model)
-        self._followed = [(getattr(model, name), theirs) for name, theirs in followed.items()]
+        # The materials of coats come after those of the simulation.
+        self._followed = [
+            (getattr(model, name)[: len(theirs)], theirs)
+            for name, theirs in followed.items()
+            if name not in _GROUPS
+        ]
+        dressed = {name: getattr(model, name).copy() for name in _GROUPS}
+        plain = {name: followed.get(name, array) for name, array in dressed.items()}
+        self._groups = {True: dressed, False: plain}
+
+    def cover(self, covered: bool) -> None:
+        """Show skins in place of the shapes that they cover, or these shapes."""
+        for name in _GROUPS:
+            getattr(self.model, name)[:] = self._groups[covered][name]
 
     def follow(
         self,
@@ -100,29 +116,22 @@ class Twin:
         mujoco.mj_fwdKinematics(model, data)
         mujoco.mj_makeConstraint(model, data)  # a tendon at its limit is drawn in another colour
 
-    def _aim(self, viewpoint: Viewpoint, view: mujoco.MjvCamera) -> None:
-        known_bodies("camera", viewpoint, self.model)
-        middle, radius = np.zeros(3), 0.0
-        if viewpoint.bodies:
-            places = np.stack([self.data.body(body).xpos for body in viewpoint.bodies])
-            low, high = places.min(axis=0), places.max(axis=0)
-            middle, radius = (low + high) / 2, float(np.linalg.norm(high - low)) / 2
-        view.type = mujoco.mjtCamera.mjCAMERA_FREE.value
-        view.azimuth, view.elevation = viewpoint.azimuth, viewpoint.elevation
-        view.lookat[:] = middle + viewpoint.lookat
-        view.distance = viewpoint.distance + radius / tan(radians(self.model.vis.global_.fovy) / 2)
-
     def camera(self, camera: Camera) -> mujoco.MjvCamera:
-        """A camera in the engine's form.
-
-        Raises:
-            ValueError: there is no such camera; the message lists them.
-        """
+        """A camera in the engine's form."""
         if isinstance(camera, mujoco.MjvCamera):
             return camera
         view = mujoco.MjvCamera()
         if isinstance(camera, Viewpoint):
-            self._aim(camera, view)
+            known_bodies("camera", camera, self.model)
+            middle, radius = np.zeros(3), 0.0
+            if camera.bodies:
+                places = np.stack([self.data.body(body).xpos for body in camera.bodies])
+                low, high = places.min(axis=0), places.max(axis=0)
+                middle, radius = (low + high) / 2, float(np.linalg.norm(high - low)) / 2
+            view.type = mujoco.mjtCamera.mjCAMERA_FREE.value
+            view.azimuth, view.elevation = camera.azimuth, camera.elevation
+            view.lookat[:] = middle + camera.lookat
+            view.distance = camera.distance + radius / tan(radians(self.model.vis.global_.fovy) / 2)
             return view
         if camera == -1:
             mujoco.mjv_defaultFreeCamera(self.model, view)

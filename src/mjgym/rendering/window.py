@@ -1,12 +1,13 @@
 """A window that shows a running simulation."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import mujoco
 
 from mjgym.envs.overlays import PLAIN, Overlay
+from mjgym.mjcf import Spec
 from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import QUALITIES
@@ -18,13 +19,7 @@ if TYPE_CHECKING:
 
 
 class Window:
-    """MuJoCo's viewer on a simulation, in real time; it opens at the first `show`.
-
-    Args:
-        model: the simulation's MjModel; the window follows later changes to it.
-        quality: one of `QUALITIES`.
-        overlay: drawn in addition to shapes when the window opens.
-    """
+    """MuJoCo's viewer on a simulation, in real time; it opens at the first `show`."""
 
     def __init__(
         self,
@@ -32,8 +27,10 @@ class Window:
         model: mujoco.MjModel,
         quality: str = "reference",
         overlay: Overlay = PLAIN,
+        scene: Callable[[], Spec] | None = None,
     ) -> None:
         self._task = task
+        self._scene = scene or task.model
         self._model = model
         self._look = QUALITIES[quality]
         self._overlay = overlay
@@ -55,10 +52,6 @@ class Window:
             camera: when the window opens: a name, an index, or -1 for the free camera.
             reward: shown in the colours of the bodies; None for the model's colours.
             colours: of some elements, as `Task.colours` gives them for one simulation.
-
-        Raises:
-            RenderingError: there is no display to open a window on.
-            ValueError: there is no such camera.
         """
         if self._viewer is None or self._twin is None:
             self._twin, self._viewer = self._open(state, camera)
@@ -82,7 +75,7 @@ class Window:
                 'Without one, use render_mode="rgb_array", or mjgym.viewing.launch(env) for a page'
                 " in a browser."
             )
-        twin = Twin(self._task.model, self._model, self._look)
+        twin = Twin(self._scene, self._model, self._look)
         view = twin.camera(camera)
         twin.follow(state)
         return twin, PassiveViewer(twin, view, self._overlay)

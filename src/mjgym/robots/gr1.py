@@ -37,16 +37,15 @@ RIGHT, LEFT = limb("right", -1), limb("left", 1)
 
 
 def group(name: str, joints: tuple[str, ...], law: JointPosition = HOLD) -> Group:
-    """Joints with motors of the same names."""
     sites = {"torso": "chest", "head": "head", "legs": "pelvis"}
     return Group(name, joints, joints, law, sites[name])
 
 
 def variant(groups: tuple[Group, ...], **changes: Any) -> dict[str, Any]:
     """A robot whose joints are those of its groups and arms."""
-    above = tuple(each for each in groups if each.name != "legs")
-    legs = tuple(joint for each in groups if each not in above for joint in each.joints)
-    first = tuple(joint for each in above for joint in each.joints)
+    above = tuple(part for part in groups if part.name != "legs")
+    legs = tuple(joint for part in groups if part not in above for joint in part.joints)
+    first = tuple(joint for part in above for joint in part.joints)
     joints = (*first, *RIGHT.joints, *LEFT.joints, *legs)
     start = ((0.0,) * len(first), RIGHT.start, LEFT.start, (0.0,) * len(legs))
     return {
@@ -59,7 +58,7 @@ def variant(groups: tuple[Group, ...], **changes: Any) -> dict[str, Any]:
 
 
 UPPER = group("torso", TORSO), group("head", HEAD)
-FLOATING = tuple(group(each.name, each.joints, JointPosition()) for each in UPPER)
+FLOATING = tuple(group(part.name, part.joints, JointPosition()) for part in UPPER)
 
 
 @arms.register(
@@ -84,11 +83,9 @@ class GR1(TabletopArm):
 
     @property
     def limbs(self) -> dict[str, Limb]:
-        """The two arms by side."""
         return {"right": RIGHT, "left": LEFT}
 
     def model(self) -> Spec:
-        """Build it without joints of other variants."""
         spec = load("robots/gr1/gr1.xml")
         for motor in list(spec.actuators):
             if motor.name not in self.actuators:

@@ -17,15 +17,9 @@ Target = str | Sequence[str]
 
 
 def watch_grasp(scene: Spec, hand: Hand, prefix: str, target: Target) -> None:
-    """Add the sensors that `grasped` reads.
+    """Add the sensors that `grasped` reads: of a hand's finger geoms on a body or geom.
 
-    Args:
-        hand: hand with the finger geoms to watch.
-        prefix: prefix of the hand's names in the scene.
-        target: body or geom that may be held.
-
-    Raises:
-        ValueError: the scene lacks the target or a finger geom; the scene is unchanged.
+    Raises ValueError if the scene lacks one of them; the scene is then unchanged.
     """
     kind = "body" if isinstance(target, str) else "geom"
     wanted = [(kind, name) for name in _targets(target)]
@@ -44,13 +38,9 @@ def watch_grasp(scene: Spec, hand: Hand, prefix: str, target: Target) -> None:
 
 
 def grasped(v: View, hand: Hand, prefix: str, target: Target) -> Array:
-    """Whether every finger of a hand touches the target, (...) bool, in one simulation or a batch.
+    """Tell whether every finger of a hand touches the target, (...) bool, also in a batch.
 
-    Args:
-        v: view of a model on which `watch_grasp` was called with the same arguments.
-        hand: a hand without fingers never grasps.
-        prefix: prefix of the hand's names.
-        target: body or geom that may be held.
+    The arguments are those of `watch_grasp`; a hand without fingers never grasps.
     """
     start = v.xp.ones if hand.fingers else v.xp.zeros
     held = start(v.lead, dtype=v.xp.bool)
@@ -60,12 +50,12 @@ def grasped(v: View, hand: Hand, prefix: str, target: Target) -> Array:
 
 
 def touching(v: View, hand: Hand, prefix: str, target: Target) -> list[Array]:
-    """Whether each finger touches the target, (...) bool per finger; arguments as for `grasped`."""
+    """Tell which fingers touch the target, (...) bool per finger; arguments as for `grasped`."""
     names = [
         [_sensor(prefix + pad, name) for pad in finger for name in _targets(target)]
         for finger in hand.fingers
     ]
-    return [total(v.sensordata[..., v.rows("sensordata", each)]) > 0 for each in names]
+    return [total(v.sensordata[..., v.rows("sensordata", finger)]) > 0 for finger in names]
 
 
 def _targets(target: Target) -> Sequence[str]:

@@ -99,7 +99,6 @@ def solve(
 
 
 def view_of(model: mujoco.MjModel, data: mujoco.MjData) -> SingleView:
-    """A view of the caller's own simulation."""
     return SingleView(model, data)
 
 
@@ -107,10 +106,6 @@ def ranges(view: SingleView, joints: Sequence[str]) -> tuple[np.ndarray, np.ndar
     """Lower and upper limits of hinges and slides, (k,) each, in rad or m.
 
     Unlimited hinges get 0 and 2 pi, unlimited slides infinite limits.
-
-    Raises:
-        KeyError: there is no such joint; the message names the nearest ones.
-        ValueError: a joint is a ball or free.
     """
     rows = view.rows("jnt_type", joints)
     kinds = view.jnt_type[rows]
@@ -154,12 +149,12 @@ class _Chain:
     """A site and the joints that move it, in one simulation."""
 
     def __init__(self, view: SingleView, site: str, joints: tuple[str, ...]) -> None:
-        known = view.names("site")
-        if site not in known:
-            raise KeyError(f"the model has no site {site!r}{did_you_mean(site, known)}")
+        sites = view.names("site")
+        if site not in sites:
+            raise KeyError(f"the model has no site {site!r}{did_you_mean(site, sites)}")
         self.view = view
         self.name, self.joints = site, joints
-        self.site = known.index(site)
+        self.site = sites.index(site)
         self.places = view.rows("qpos", joints)
         self.hinge = view.jnt_type[view.rows("jnt_type", joints)] == HINGE
         self.low, self.high = ranges(view, joints)

@@ -21,7 +21,6 @@ class JacoArm(Arm):
     torques: tuple[str, ...] = tuple(f"{joint}_torque" for joint in JOINTS)
 
     def model(self) -> Spec:
-        """Build the arm on the plane z = 0."""
         return load("robots/jaco/arm.xml")
 
 
@@ -38,5 +37,4 @@ class JacoHand(Hand):
     )
 
     def model(self) -> Spec:
-        """Build the hand, with its frame on the wrist."""
         return load("robots/jaco/hand.xml")

@@ -82,11 +82,8 @@ class Kinematics:
         self._links = tuple(reversed(links))
 
     def pose(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Compute the site's pose and Jacobian at joint positions (..., n) rad.
-
-        Returns:
-            Position (..., 3) m, rotation (..., 9), and Jacobian (..., 6, n): velocity, then angular
-            velocity, in world axes.
+        """Compute the site's position (..., 3) m, rotation (..., 9), and Jacobian (..., 6, n):
+        velocity, then angular velocity, in world axes.
         """
         lead = q.shape[:-1]
         position = np.zeros((*lead, 3))
@@ -112,13 +109,10 @@ class Kinematics:
     def solve(
         self, q: np.ndarray, position: np.ndarray, rotation: np.ndarray, steps: int = 6
     ) -> np.ndarray:
-        """Solve for joint positions that bring the site to a pose, by damped least squares.
+        """Solve for joint positions (..., n) rad of a pose, by damped least squares from `q`.
 
-        Args:
-            q: initial guess, (..., n) rad.
-            position: site position, (..., 3) m.
-            rotation: site rotation, (..., 9).
-            steps: number of steps, each of at most half a radian.
+        The pose is the site's position (..., 3) m and rotation (..., 9); a step is half a radian at
+        most.
         """
         for _ in range(steps):
             here, turned, jacobian = self.pose(q)

@@ -67,7 +67,6 @@ class LeggedRobot(Part):
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """Names of the hinges, in the model's order."""
         return _hinges(self)[0]
 
     @property
@@ -95,14 +94,14 @@ class LeggedRobot(Part):
             for elements in (spec.bodies, spec.sites, spec.geoms)
         )
         sole = body if self.sole_kind == "xbody" else geom
-        for part, known in {
+        for part, elements in {
             "root": body, "trunk": body, "tracked": body, "tips": body, "imu": site, "feet": site,
             "ankles": site, "soles": sole, "thighs": geom, "shanks": geom, "torso": geom,
         }.items():  # fmt: skip
             names = getattr(self, part)
             for name in (names,) if isinstance(names, str) else names:
-                if not name or name not in known:
-                    raise ValueError(f"{robot}: {part}: no {name!r}{or_else(name, known)}")
+                if not name or name not in elements:
+                    raise ValueError(f"{robot}: {part}: no {name!r}{or_else(name, elements)}")
         feet, joints = len(self.feet), len(self.joints)
         for part, count in {
             "ankles": feet, "soles": feet, "pose": joints, "standing": joints, "walking": joints,
@@ -167,7 +166,6 @@ class Go1(LeggedRobot):
     running: tuple[float, ...] = (0.3, 0.3, 0.6) * 4
 
     def model(self) -> Spec:
-        """Build the robot with its root above the origin."""
         return load("robots/go1/go1.xml")
 
 
@@ -184,7 +182,6 @@ class Go2(Go1):
     )  # fmt: skip
 
     def model(self) -> Spec:
-        """Build the robot with its root above the origin."""
         return load("robots/go2/go2.xml")
 
 
@@ -249,5 +246,4 @@ class G1(LeggedRobot):
     )  # fmt: skip
 
     def model(self) -> Spec:
-        """Build the robot with its root above the origin."""
         return load("robots/g1/g1.xml")

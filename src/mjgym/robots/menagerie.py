@@ -47,12 +47,7 @@ class MenagerieArm(Arm):
 
 
 def read(robot: str, entry: str) -> Any:
-    """Load a Menagerie model; without an entry the one without a hand, if there is one.
-
-    Raises:
-        ModuleNotFoundError: the package is not installed.
-        ValueError: there is no such robot or entry; the message names the nearest.
-    """
+    """Load a Menagerie model; without an entry the one without a hand, if there is one."""
     try:
         import mujoco_menagerie
     except ModuleNotFoundError:
@@ -68,18 +63,12 @@ def read(robot: str, entry: str) -> Any:
 
 
 def moves(body: Any) -> bool:
-    """Whether a body or one of its descendants has joints."""
     return bool(body.joints) or any(moves(child) for child in body.bodies)
 
 
 def chain(spec: Any) -> tuple[list[Any], Any]:
-    """Joints from the base outward up to where the model branches (as at fingers) or ends.
-
-    Returns:
-        The joints and the body that the last of them moves.
-
-    Raises:
-        ValueError: there are no joints, or one is neither a hinge nor a slide.
+    """Joints from the base outward up to where the model branches (as at fingers) or ends, and the
+    body that the last of them moves.
     """
     body, links, joints = spec.worldbody, [], []
     while len(moving := [child for child in body.bodies if moves(child)]) == 1:
@@ -99,7 +88,6 @@ def chain(spec: Any) -> tuple[list[Any], Any]:
 
 
 def limits(span: Any, limited: Any) -> tuple[float, float] | None:
-    """Force range, or None if unlimited."""
     low, high = (float(x) for x in span)
     return (low, high) if limited != mujoco.mjtLimited.mjLIMITED_FALSE and low < high else None
 
@@ -109,9 +97,6 @@ def drive(spec: Any, joint: Any, name: str, limit: float | None) -> None:
 
     Its range is the first available of: the argument, the actuator's force range, the joint's, the
     control range of a motor.
-
-    Raises:
-        ValueError: the model has no range.
     """
     actuator = spec.actuator(name)
     if actuator is None:
@@ -168,10 +153,6 @@ def menagerie_arm(name: str, torque_limits: tuple[float, ...] = ()) -> Menagerie
         name: robot or robot/model, as "franka_emika_panda/panda"; a robot alone means its model
             without a hand, if there is one.
         torque_limits: of its joints (N m or N) from the base outward; empty for the model's.
-
-    Raises:
-        ModuleNotFoundError: the package `mujoco-menagerie` is not installed.
-        ValueError: there is no such robot or model, it is no arm, or it has no torque limits.
     """
     robot, _, entry = name.partition("/")
     spec = read(robot, entry)

@@ -33,26 +33,22 @@ class MenagerieLegged(LeggedRobot):
         for name, limit in torques(spec).items():
             joint = spec.joint(name)
             joint.actfrclimited, joint.actfrcrange = mujoco.mjtLimited.mjLIMITED_TRUE, limit
-        _name_parts(spec, self.soles, self.imu, self.root)
+        if spec.site(self.imu) is None:
+            spec.body(self.root).add_site(name=self.imu)
+        model = spec.compile()
+        for sole in self.soles:
+            body = spec.body(sole)
+            body.add_site(name=_SITE.format(sole), pos=model.body(sole).ipos)
+            for i, geom in enumerate(g for g in body.geoms if g.contype or g.conaffinity):
+                geom.name = f"{sole}_foot{i}"
         for part in (*spec.actuators, *spec.sensors, *spec.keys):
             spec.delete(part)
         return spec
 
 
-def _name_parts(spec: Any, soles: tuple[str, ...], imu: str, root: str) -> None:
-    if spec.site(imu) is None:
-        spec.body(root).add_site(name=imu)
-    model = spec.compile()
-    for sole in soles:
-        body = spec.body(sole)
-        body.add_site(name=_SITE.format(sole), pos=model.body(sole).ipos)
-        for i, geom in enumerate(g for g in body.geoms if g.contype or g.conaffinity):
-            geom.name = f"{sole}_foot{i}"
-
-
 def torques(spec: Any) -> dict[str, tuple[float, float]]:
     """Torque limits of the joints that have actuators, N m."""
-    found = {}
+    by_joint = {}
     for actuator in spec.actuators:
         joint = spec.joint(actuator.target)
         if actuator.trntype != mujoco.mjtTrn.mjTRN_JOINT or joint is None:
@@ -66,20 +62,12 @@ def torques(spec: Any) -> dict[str, tuple[float, float]]:
             scaled(control, gear * float(actuator.gainprm[0])),
         )
         if span := next((span for span in spans if span), None):
-            found[joint.name] = span
-    return found
+            by_joint[joint.name] = span
+    return by_joint
 
 
 def menagerie_legged(name: str) -> MenagerieLegged:
-    """Build a legged robot of Menagerie; names and pose come from its model.
-
-    Args:
-        name: robot or robot/model.
-
-    Raises:
-        ModuleNotFoundError: the package `mujoco-menagerie` is not installed.
-        ValueError: there is no such robot or model, or it is no legged robot with known servos.
-    """
+    """Build a legged robot of Menagerie; names and pose come from its model."""
     menagerie, _, entry = name.partition("/")
     spec = read(menagerie, entry)
     model = spec.compile()
@@ -89,10 +77,10 @@ def menagerie_legged(name: str) -> MenagerieLegged:
     hinges = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE)
     if len(hinges) != model.njnt - 1 or not len(hinges):
         raise _refused(name, "its other joints are not all hinges")
-    known = torques(spec)
+    limited = torques(spec)
     for i in hinges.tolist():
         joint = model.joint(i)
-        if joint.name not in known:
+        if joint.name not in limited:
             raise _refused(name, f"{joint.name!r} has no torque limit")
         if not model.dof_armature[model.jnt_dofadr[i]] > 0:
             raise _refused(name, f"{joint.name!r} has no rotor inertia, from which gains follow")
@@ -128,7 +116,7 @@ def menagerie_legged(name: str) -> MenagerieLegged:
 
 
 def _feet(model: mujoco.MjModel, qpos: np.ndarray) -> tuple[tuple[str, ...], float]:
-    """Names of the bodies that stand on the ground in a pose, and its height, m."""
+    """List the names of the bodies that stand on the ground in a pose, and its height, m."""
     data = mujoco.MjData(model)
     data.qpos[:] = qpos
     mujoco.mj_forward(model, data)

@@ -66,7 +66,7 @@ class Base(Part):
 
     @property
     def drives(self) -> bool:
-        """Whether it moves along the floor by a group named "base"."""
+        """True if it moves along the floor by a group named "base"."""
         return any(group.name == "base" for group in self.groups)
 
 
@@ -154,16 +154,7 @@ bases: Catalogue[Base] = Catalogue("base", Base)
 
 
 def attach(scene: Spec, part: Part, prefix: str, site: str | mujoco.MjsSite) -> None:
-    """Attach a part to a scene at a site.
-
-    Args:
-        part: an arm, a hand or a base.
-        prefix: prefix of all of the part's names, e.g. "arm/".
-        site: a site of the scene, or its name.
-
-    Raises:
-        ValueError: the scene has no such site.
-    """
+    """Attach a part to a scene at a site, with a prefix of its names, e.g. "arm/"."""
     place = _site(scene, site) if isinstance(site, str) else site
     scene.attach(part.model(), prefix=prefix, site=place)
 
@@ -185,6 +176,6 @@ def assembled(arm: Arm, hand: Hand) -> Spec:
 def _site(spec: Spec, name: str) -> mujoco.MjsSite:
     site = spec.site(name)
     if site is None:
-        known = [each.name for each in spec.sites]
-        raise ValueError(f"{spec.modelname}: no site {name!r}{did_you_mean(name, known)}")
+        sites = [element.name for element in spec.sites]
+        raise ValueError(f"{spec.modelname}: no site {name!r}{did_you_mean(name, sites)}")
     return site

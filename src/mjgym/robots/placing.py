@@ -81,12 +81,7 @@ def robot_contacts(view: SingleView, arm: str, hand: str) -> Contacts:
     """Contacts that a robot must not have at the start of an episode, as geom names.
 
     They are contacts of the arm with itself or its hand, and of either with anything but free
-    objects. The hand may touch itself.
-
-    Args:
-        view: the scratch simulation, after `place`.
-        arm: prefix of the arm's bodies, e.g. "jaco_arm/".
-        hand: prefix of the hand's bodies, e.g. "jaco_arm/jaco_hand/".
+    objects; the hand may touch itself. `arm` and `hand` are prefixes of bodies, e.g. "jaco_arm/".
     """
     if not view.ncon:
         return []
@@ -102,7 +97,6 @@ def robot_contacts(view: SingleView, arm: str, hand: str) -> Contacts:
 
 
 def _part(view: SingleView, bodies: Sequence[str], body: int, arm: str, hand: str) -> str:
-    """Part that a body belongs to: "arm", "hand", or "free" or "fixed" in the scene."""
     if bodies[body].startswith(hand):
         return "hand"
     if bodies[body].startswith(arm):

@@ -43,10 +43,9 @@ class SpotFloatingBase(SpotBase):
     """
 
     def model(self) -> Spec:
-        """Build it, with drives in place of the legs' joints."""
         spec = super().model()
-        for each in (*spec.actuators, *spec.joints):
-            spec.delete(each)
+        for element in (*spec.actuators, *spec.joints):
+            spec.delete(element)
         for name, drive, axis, gain, speed in zip(JOINTS, DRIVES, AXES, GAINS, SPEEDS, strict=True):
             turns = axis == AXES[-1]
             kind = mujoco.mjtJoint.mjJNT_HINGE if turns else mujoco.mjtJoint.mjJNT_SLIDE

@@ -166,10 +166,8 @@ class SideBySide:
         self._policies = policies
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        """Go back to the first stages: in all environments, or where a mask, bool, is True."""
         for policy in self._policies:
             policy.restart(where)
 
     def __call__(self, observation: Observation) -> np.ndarray:
-        """Action, (..., numbers) float32, for an observation."""
         return np.asarray(sum(policy(observation) for policy in self._policies))

@@ -14,7 +14,7 @@ from mjgym.robots.tabletop_bases import LIFT
 
 
 def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
-    """Names of `count` numbered elements; "{}" in `name` is the number."""
+    """List the names of `count` numbered elements; "{}" in `name` is the number."""
     return tuple(name.format(i) for i in range(first, first + count))
 
 
@@ -47,12 +47,8 @@ PANDA: dict[str, Any] = {
     file="ur5e",
     hand="Robotiq85Gripper",
     joints=(
-        "shoulder_pan_joint",
-        "shoulder_lift_joint",
-        "elbow_joint",
-        "wrist_1_joint",
-        "wrist_2_joint",
-        "wrist_3_joint",
+        *("shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint"),
+        *numbered("wrist_{}_joint", 3),
     ),
     actuators=numbered("torq_j{}", 6),
     start=(-0.47, -1.735, 2.48, -2.275, -1.59, -1.991),
@@ -106,7 +102,6 @@ class TabletopArm(Arm):
     origin: str = "right_center"
 
     def model(self) -> Spec:
-        """Build the arm in its foot's frame."""
         return load(f"robots/{self.file}/{self.file}.xml")
 
 
@@ -141,13 +136,12 @@ BAXTER_LEFT = baxter_limb("left", -1)
     start=BAXTER_RIGHT.start + BAXTER_LEFT.start,
 )
 @dataclass(frozen=True)
-class Baxter(TabletopArm):
-    """Two arms on a torso, the right one first. Each moves in its shoulder's frame."""
+class TwoArmed(TabletopArm):
+    """Two arms on a torso, the right one first. Each moves in its limb's `origin`."""
 
     right: Limb = BAXTER_RIGHT
     left: Limb = BAXTER_LEFT
 
     @property
     def limbs(self) -> dict[str, Limb]:
-        """The two arms by side."""
         return {"right": self.right, "left": self.left}

@@ -46,5 +46,4 @@ class Mount(Base):
     file: str = "rethink_mount"
 
     def model(self) -> Spec:
-        """Build it, with its frame on the floor."""
         return load(f"robots/bases/{self.file}.xml")

@@ -12,15 +12,13 @@ from mjgym.controllers.gripper import GripperLaw
 from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Hand, hands
 
+SIDES = ("left", "right")
+
 # Shared by the variants of a gripper.
 LINKAGE: dict[str, Any] = {
     "joints": (
-        "finger_joint",
-        "left_inner_finger_joint",
-        "left_inner_knuckle_joint",
-        "right_outer_knuckle_joint",
-        "right_inner_finger_joint",
-        "right_inner_knuckle_joint",
+        *("finger_joint", "left_inner_finger_joint", "left_inner_knuckle_joint"),
+        *(f"right_{link}_joint" for link in ("outer_knuckle", "inner_finger", "inner_knuckle")),
     ),
     "actuators": ("finger_1", "finger_2"),
     "fingers": (("left_fingerpad_collision",), ("right_fingerpad_collision",)),
@@ -28,30 +26,19 @@ LINKAGE: dict[str, Any] = {
 THREE_FINGER: dict[str, Any] = {
     "file": "robotiq_three_finger",
     "joints": (
-        "palm_finger_1_joint",
-        "finger_1_joint_1",
-        "finger_1_joint_2",
-        "finger_1_joint_3",
-        "palm_finger_2_joint",
-        "finger_2_joint_1",
-        "finger_2_joint_2",
-        "finger_2_joint_3",
-        "finger_middle_joint_1",
-        "finger_middle_joint_2",
-        "finger_middle_joint_3",
+        *("palm_finger_1_joint", *(f"finger_1_joint_{i}" for i in (1, 2, 3))),
+        *("palm_finger_2_joint", *(f"finger_2_joint_{i}" for i in (1, 2, 3))),
+        *(f"finger_middle_joint_{i}" for i in (1, 2, 3)),
     ),
     "actuators": ("finger_1", "finger_2", "middle_finger", "finger_scissor"),
     "fingers": (("f1_pad_collision", "f2_pad_collision"), ("finger_middle_pad_collision",)),
 }
 JACO: dict[str, Any] = {
     "file": "jaco",
-    "joints": (
-        "joint_thumb",
-        "joint_thumb_distal",
-        "joint_index",
-        "joint_index_distal",
-        "joint_pinky",
-        "joint_pinky_distal",
+    "joints": tuple(
+        f"joint_{finger}{link}"
+        for finger in ("thumb", "index", "pinky")
+        for link in ("", "_distal")
     ),
     "actuators": ("thumb", "index", "pinky"),
     "fingers": (("index_pad_collision", "pinky_pad_collision"), ("thumb_pad_collision",)),
@@ -60,7 +47,7 @@ JACO: dict[str, Any] = {
 
 
 def _fourier(side: str) -> dict[str, Any]:
-    """A hand of Fourier: a thumb against four fingers, individually driven."""
+    """Describe a hand of Fourier: a thumb against four fingers, individually driven."""
     letter = side[0].upper()
     fingers = ("index", "middle", "ring", "pinky")
     thumb = ("thumb_proximal_yaw", "thumb_proximal_pitch", "thumb_distal")
@@ -81,7 +68,7 @@ def _fourier(side: str) -> dict[str, Any]:
 
 
 def _inspire(side: str) -> dict[str, Any]:
-    """A hand of Inspire Robots: a thumb against four fingers, individually driven."""
+    """Describe a hand of Inspire Robots, driven likewise."""
     letter = side[0]
     fingers = ("index", "middle", "ring", "pinky")
     thumb = ("thumb_proximal_1", "thumb_proximal_2", "thumb_middle", "thumb_distal")
@@ -158,19 +145,11 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
 @hands.register(
     "XArm7Gripper",
     file="xarm7",
-    joints=(
-        "left_driver_joint",
-        "left_finger_joint",
-        "left_inner_knuckle_joint",
-        "right_driver_joint",
-        "right_finger_joint",
-        "right_inner_knuckle_joint",
+    joints=tuple(
+        f"{side}_{link}_joint" for side in SIDES for link in ("driver", "finger", "inner_knuckle")
     ),
     actuators=("fingers_actuator",),
-    fingers=(
-        ("left_finger_pad_1", "left_finger_pad_2"),
-        ("right_finger_pad_1", "right_finger_pad_2"),
-    ),
+    fingers=tuple((f"{side}_finger_pad_1", f"{side}_finger_pad_2") for side in SIDES),
     start=(0.02, 0.0, 0.0, -0.02, 0.0, 0.0),  # rad
     law=GripperLaw(directions=(1,)),
 )
@@ -201,5 +180,4 @@ class Gripper(Hand):
     file: str = ""
 
     def model(self) -> Spec:
-        """Build the gripper; its world body is the arm's hand frame."""
         return load(f"robots/grippers/{self.file}.xml")

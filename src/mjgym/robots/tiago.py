@@ -1,9 +1,9 @@
 """PAL Robotics Tiago: two arms on a torso that lifts, on a base that drives."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mjgym.robots.parts import Group, Limb, arms
-from mjgym.robots.tabletop_arms import TabletopArm, numbered
+from mjgym.robots.tabletop_arms import TwoArmed, numbered
 from mjgym.robots.tabletop_bases import HOLD
 
 TORSO, HEAD = ("torso_lift_joint",), ("head_1_joint", "head_2_joint")
@@ -26,8 +26,10 @@ def limb(side: str) -> Limb:
 RIGHT, LEFT = limb("right"), limb("left")
 
 
-@arms.register(
+arms.register(
     "Tiago",
+    right=RIGHT,
+    left=LEFT,
     file="tiago",
     base="NullMobileBase",
     hand="Robotiq85Gripper",
@@ -41,15 +43,4 @@ RIGHT, LEFT = limb("right"), limb("left")
         Group("torso", TORSO, ("torq_torso_lift",), PLACED, "right_center"),
         Group("head", HEAD, ("torq_head_pitch", "torq_head_yaw"), PLACED, "head"),
     ),
-)
-@dataclass(frozen=True)
-class Tiago(TabletopArm):
-    """Two arms on a torso; both move in the frame of its top."""
-
-    right: Limb = RIGHT
-    left: Limb = LEFT
-
-    @property
-    def limbs(self) -> dict[str, Limb]:
-        """The two arms by side."""
-        return {"right": self.right, "left": self.left}
+)(TwoArmed)

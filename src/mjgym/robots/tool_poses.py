@@ -15,7 +15,7 @@ def at_height(place: np.ndarray, height: float | np.ndarray) -> np.ndarray:
 
 
 def frame(x: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Rotation (..., 9) with x and z axes, orthogonal unit vectors (..., 3)."""
+    """Rotation matrix (..., 9) from its x and z axes, orthogonal unit vectors (..., 3)."""
     return np.stack([x, np.cross(z, x), z], axis=-1).reshape(*x.shape[:-1], 9)
 
 

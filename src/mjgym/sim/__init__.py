@@ -2,15 +2,13 @@
 
 from mjgym.sim.batched import Batched
 from mjgym.sim.group import GroupView
-from mjgym.sim.simulation import Part, Rows, Simulation
+from mjgym.sim.simulation import Simulation
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import View
 
 __all__ = [
     "Batched",
     "GroupView",
-    "Part",
-    "Rows",
     "Simulation",
     "Single",
     "SingleView",

@@ -1,9 +1,7 @@
 """A batch of simulations of one model on `mujoco.batch`."""
 
 import copy
-import functools
 from collections.abc import Callable, Mapping
-from types import EllipsisType
 from typing import Any
 
 import mujoco
@@ -12,7 +10,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.batched_views import BatchedView, may_be_missing
-from mjgym.sim.compiled import BatchLawStepper, CompiledLaw
+from mjgym.sim.compiled import BatchStepper, CompiledStep, Outcome
 from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -22,17 +20,22 @@ from mjgym.sim.engine import (
     Variation,
     episode_field,
     get_field,
+    latent_fields,
     quiet,
     set_field,
+    state_dtype,
     state_fields,
 )
+from mjgym.sim.lagging_batch import LaggingBatch
 from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.scratches import Scratches
-from mjgym.sim.shards import Shard, Shards
 from mjgym.sim.simulation import Start
-from mjgym.sim.single import Single, episode_fields, varied_fields
+from mjgym.sim.single import Single, derived_fields, episode_fields, varied_fields
+from mjgym.util.bounded import ShortageError
+from mjgym.util.processes import free_memory
 
-MIN_SHARDED = 64  # from this many simulations on, shards in threads are faster than one batch
+MIN_STRIPPED = 64  # from this many simulations on, geoms that only rendering needs are left out
+TOUCHED = 100_000  # bytes of an MjData's arena that a small model touches
 MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
 
 
@@ -51,8 +54,12 @@ class Batched:
         without_visuals: returns the model without geoms that only rendering needs, and the ids of
             the geoms it has, see `mjgym.task.visuals.compile_without_visuals`; None to step the
             model itself.
-        apart: whether control steps use `for_each_shard` or `step_under` alone, which step separate
-            simulations in large batches.
+        apart: whether control steps use `step_compiled` alone, so that the engine's batch needs no
+            MjData for each simulation.
+        lagging: whether to step as `mjgym.Task.lagging` says.
+
+    Raises:
+        ValueError: quantities lag in a model with IPC enabled.
     """
 
     def __init__(
@@ -65,7 +72,12 @@ class Batched:
         without_visuals: WithoutVisuals | None = None,
         *,
         apart: bool = False,
+        lagging: bool = False,
     ) -> None:
+        if lagging and latent_fields(model):
+            raise ValueError("a batch whose derived quantities lag takes no model with IPC enabled")
+        self._lagging = lagging
+        self._off = 0 if lagging else ACTUATION_OFF  # what starts are computed without
         self.model = model
         self.n = n
         self.varying = varying
@@ -73,17 +85,19 @@ class Batched:
         self.varied = varied_fields(self.varies, varying)
         self.state_fields = state_fields(model)
         # Starts are written into a scratch simulation, with a writable copy of the model.
-        scratch = Single(copy.copy(model) if self.varies else model, varies, varying)
+        scratch = Single(
+            copy.copy(model) if self.varies else model, varies, varying, lagging=lagging
+        )
         scratch.restore_defaults()
         scratch.forward()
         self.sample = scratch.view
         # The user's variations are drawn for one episode after the other.
         self._scratches = Scratches(scratch, model, varies, threads if varying is None else 1)
-        # If separate simulations are stepped, these need no MjData each: half of the memory.
         own_models = bool(ASSET_FIELDS.intersection(self.varies))
-        stands_by = apart and n >= MIN_SHARDED and not own_models and _divides(model)
-        persistent = not stands_by and _persists(model)
-        self.batch = NotingBatch(model, n, threads, persistent=persistent, fills=stands_by)
+        stands_by = apart and not own_models and _divides(model)
+        persistent = not (stands_by or lagging) and _persists(model)
+        kind = LaggingBatch if lagging else NotingBatch
+        self.batch: NotingBatch = kind(model, n, threads, persistent=persistent, fills=stands_by)
         # The simulations of a batch share assets (terrain heights), unless each has its own model;
         # then the engine reads all varying fields from there.
         self._models: list[mujoco.MjModel] | None = None
@@ -99,12 +113,13 @@ class Batched:
             self._flags = self.batch.expand("opt.disableflags")
         self._probe = None if varying is None else copy.copy(model)
         self._state = {name: self.batch.bind(name) for name in self.state_fields}
-        self._sensordata = self.batch.bind("sensordata")
-        self._sensordata.flags.writeable = True  # for set_state; the next call overwrites it
+        self._latent = {name: self.batch.bind(name) for name in latent_fields(model)}
+        self.batch.bind("sensordata")
+        self._late: tuple[str, ...] = ("sensordata",)
         self._bad = self.batch.warning[:, DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
         # A copy as the batch has it: the caller may write to the model.
-        self._own_model = copy.copy(model) if n >= MIN_SHARDED else model
+        self._own_model = copy.copy(model)
         # Keep visual geoms if collision masks vary.
         self._without_visuals = (
             None
@@ -112,24 +127,28 @@ class Batched:
             or any(name.startswith("tendon_") for name in self.episode_fields)
             else without_visuals
         )
-        self._shards: Shards | None = None
-        self._law: CompiledLaw | None = None
-        self._compiled: BatchLawStepper | None = None
+        self._step: CompiledStep | None = None
+        self._compiled: BatchStepper | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
-        off = ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF
+        off = self._off if contacts else self._off | CONTACTS_OFF
         self._forward(np.arange(self.n), off=off)
+
+    def keep_read(self) -> None:
+        if self._lagging:
+            self._late = derived_fields(self.sample._data, self.batch.outputs)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
         ids = self._ids(where)
         self._clear(ids)
         self._scratches.write(ids.tolist(), start, self._copy_start)
-        self._forward(ids)
+        self._forward(ids, off=self._off)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
         rows: Any = slice(None) if where is None else where
         for name, value in fields.items():
-            getattr(self.view, name)[rows] = value[rows]
+            if name in self._state:
+                self._state[name][rows] = value[rows]
 
     def step(
         self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
@@ -141,70 +160,44 @@ class Batched:
         self.batch.advance(ids, n, forces=forces)
 
     @property
-    def runs_laws(self) -> bool:
-        """Whether models differ in arrays alone, and physics steps have halves (RK4's have not)."""
-        arrays = all(
-            isinstance(get_field(self.model, name), np.ndarray) for name in self.episode_fields
-        )
-        runge_kutta = int(self.model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
-        return self._divides() and arrays and not runge_kutta
+    def compiles(self) -> bool:
+        """True if simulations can be stepped apart, and their models differ in arrays alone."""
+        fields = (get_field(self.model, name) for name in self.episode_fields)
+        arrays = all(isinstance(x, np.ndarray) for x in fields)
+        return _divides(self.model) and arrays
 
-    def run_under(self, law: CompiledLaw) -> None:
-        """Set the law of `step_under`."""
-        self._law = law
+    def compile(self, step: CompiledStep) -> None:
+        self._step = step
 
-    def step_under(
-        self,
-        control: Array,
-        memory: np.ndarray,
-        n: int,
-        where: Array | None = None,
-        *,
-        forces: bool = False,
-    ) -> None:
-        """`step` with a compiled law before and after each physics step."""
+    def _open(self) -> BatchStepper:
+        assert self._step is not None
+        model, kept = self._stepped()
+        self._compiled = self._step.batch(
+            self._models or [model], kept, self.batch.state, self.batch.outputs,
+            self.episode_fields, self._state, self.batch.nthread,
+        )  # fmt: skip
+        return self._compiled
+
+    def step_compiled(self, action: Array, n: int, where: Array | None, target: int) -> Outcome:
         outputs = self.batch.outputs
         self._keep_watched()
-        if self._compiled is None:
-            assert self._law is not None
-            model, kept = self._stepped()
-            self._compiled = self._law.batch(
-                model, kept, self.batch.state, outputs, self.episode_fields, self.batch.nthread
-            )
-        elif self._compiled.noted < len(outputs):
-            self._compiled.note(outputs)
-        self._compiled.advance(self._ids(where), control, memory, n, forces=forces)
-
-    def for_each_shard(
-        self, work: Callable[["Batched | Shard", slice | EllipsisType], None]
-    ) -> None:
-        if self.n < MIN_SHARDED or not self._divides():
-            work(self, ...)
-            return
-        self._keep_watched()
-        if self._shards is None:
-            model, kept = self._stepped()
-            persistent = _persists(model)
-            self._shards = Shards(
-                self.batch, self.view, self.episode_fields, model, kept, persistent=persistent
-            )
-            if self._shards.complete:
-                self._without_visuals = None
-        self._shards.run(work)
-
-    def _divides(self) -> bool:
-        """Whether simulations can continue from copied states alone."""
-        return self._models is None and _divides(self.model)
+        stepper = self._compiled or self._open()
+        if stepper.noted < len(outputs):
+            stepper.note(outputs)
+        found = stepper.advance(self.view, action, where, n, target)
+        if (bad := self.diverged()) is not None:  # in a state that was written
+            found["diverged"] = bad if found["diverged"] is None else found["diverged"] | bad
+        return found
 
     def _keep_watched(self) -> None:
-        """Step the whole model once a hook has read geom or tendon positions."""
+        """Step with all geoms and tendons from the time a hook reads one that only images need."""
         if self._without_visuals is not None and any(map(may_be_missing, self.batch.outputs)):
             self._without_visuals = None
             self._join()
 
     def _stepped(self) -> tuple[mujoco.MjModel, np.ndarray]:
         """The model to step apart from the batch, and the ids of its geoms."""
-        if self._without_visuals is None or self.n < MIN_SHARDED:
+        if self._without_visuals is None or self._models or self.n < MIN_STRIPPED:
             return self._own_model, np.arange(self.model.ngeom)
         return self._without_visuals(self._own_model)
 
@@ -212,9 +205,6 @@ class Batched:
         if self._compiled is not None:
             self._compiled.close()
             self._compiled = None
-        if self._shards is not None:
-            self._shards.close()
-            self._shards = None
 
     def update_forces(self, where: Array | None = None) -> None:
         ids = self._ids(where)
@@ -223,21 +213,21 @@ class Batched:
                 self.batch.forward(ids)
 
     def diverged(self) -> Array | None:
-        bad = [self._bad]
-        if self._compiled is not None:
-            bad.append(self._compiled.diverged[:, None])
-        if self._shards is not None:
-            bad.append(self._shards.warnings()[:, DIVERGED, 1])
-        masks = [x.any(axis=1) for x in bad if np.count_nonzero(x)]
-        return functools.reduce(np.logical_or, masks) if masks else None
+        return self._bad.any(axis=1) if np.count_nonzero(self._bad) else None
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        state = {name: values[rows] for name, values in self._state.items()}
-        state["sensordata"] = self._sensordata[rows]
+        state = {name: x[rows].astype(state_dtype(name)) for name, x in self._state.items()}
+        state.update({name: values[rows] for name, values in self._latent.items()})
+        state.update({name: self.batch.outputs[name][rows] for name in self._late})
         state.update({name: self.episode_fields[name][rows] for name in self.varies})
         return state
 
     def set_state(self, state: Mapping[str, np.ndarray], rows: np.ndarray) -> None:
+        if self._latent:
+            raise ValueError(
+                "state: MuJoCo's batch keeps contact forces of a flex (flag ipc) to itself, so no"
+                " state can be written to it; a single environment takes one"
+            )
         others = {name: values[rows] for name, values in self._state.items() if name not in state}
         self._clear(rows)
         for name, value in {**others, **state}.items():
@@ -248,8 +238,9 @@ class Batched:
         if self.episode_fields:
             self._follow(rows)
         self._forward(rows, off=0)
-        if "sensordata" in state:  # some sensors belong to the step before the state
-            self._sensordata[rows] = state["sensordata"]
+        for name in self._late:  # some sensors belong to the step before the state
+            if name in state:  # the next call overwrites it
+                self.batch.outputs[name][rows] = state[name]
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {**self.get_state(rows), **{k: x[rows] for k, x in self.episode_fields.items()}}
@@ -270,8 +261,6 @@ class Batched:
 
     def _clear(self, ids: np.ndarray) -> None:
         self.batch.forget(ids)
-        if self._shards is not None:
-            self._shards.forget(ids)
         if self._compiled is not None:
             self._compiled.forget(ids)
 
@@ -283,7 +272,7 @@ class Batched:
             if self._models is not None:
                 set_field(self._models[i], name, values[i])
 
-    def _forward(self, ids: np.ndarray, *, off: int = ACTUATION_OFF) -> None:
+    def _forward(self, ids: np.ndarray, *, off: int) -> None:
         """Compute everything that depends on some states, with the `off` bits disabled."""
         if self._models is not None:
             self._forward_on_models(ids, off)
@@ -327,23 +316,52 @@ class Batched:
 
 
 # Attributes of `Batched` that reference the batch.
-_OF_THE_BATCH = ("batch", "episode_fields", "_models", "_flags", "_state", "_sensordata", "_bad")
+_OF_THE_BATCH = (
+    "batch",
+    "episode_fields",
+    "_models",
+    "_flags",
+    "_state",
+    "_latent",
+    "_bad",
+)
+
+
+def require_room(argument: str, model: mujoco.MjModel, n: int, *, here: bool = True) -> None:
+    """Refuse n simulations for which there is no memory, before any is made.
+
+    Args:
+        here: they are a batch of this engine's; otherwise worlds of a device, which take this
+            process their states at least.
+
+    Raises:
+        ShortageError: they need more than is free; the message begins with the argument.
+    """
+    data = mujoco.MjData(model)
+    used = reserved = 16 * mujoco.mj_stateSize(model, int(mujoco.mjtState.mjSTATE_INTEGRATION))
+    if here and _persists(model):
+        used += data.nbuffer + TOUCHED
+        reserved += data.nbuffer + data.narena
+    for need, free in zip((n * used, n * reserved), free_memory(), strict=True):
+        if need > free:
+            raise ShortageError(
+                f"{argument}: {n} simulations need {need / 2**30:.1f} GiB, and"
+                f" {max(0.0, free) / 2**30:.1f} GiB are free"
+            )
 
 
 def _divides(model: mujoco.MjModel) -> bool:
-    """Whether a simulation's state is all that the engine keeps of it."""
-    sleeps = model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-    return not sleeps and not model.nplugin
+    return not latent_fields(model) and not model.nplugin
 
 
 def _persists(model: mujoco.MjModel) -> bool:
-    """Whether each simulation should keep its MjData; results are the same.
+    """Tell whether each simulation should keep its MjData; results are the same.
 
     A step then continues from the one before, which RK4 cannot use: there, one MjData per thread
     stays in the CPU cache. With very many geoms, each simulation would keep the memory of its most
     contacts for no gain.
     """
-    if model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_SLEEP):
+    if latent_fields(model):
         return True
     runge_kutta = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
     return not runge_kutta and int(model.ngeom) <= MAX_PERSISTENT_GEOMS

@@ -1,13 +1,13 @@
-"""Views of a batch: of all simulations, and of a shard under the names of the whole."""
-
-from typing import Any
+"""The view of a batch."""
 
 import mujoco
 import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.fields import KINDS
+from mjgym.sim.dynamics import places
+from mjgym.sim.engine import STATE_FIELDS, state_dtype
+from mjgym.sim.fields import KINDS, field_rows
 from mjgym.sim.views import Named, View
 from mjgym.util.suggestions import did_you_mean
 
@@ -25,7 +25,12 @@ class BatchedView(View):
         if name in self._episode_fields:
             return self._episode_fields[name]
         if name in mujoco.batch.DATA_FIELDS:
-            return self._batch.bind(name)
+            values = self._batch.bind(name)
+            if self.stays(name):
+                return values
+            values = values.astype(state_dtype(name))
+            values.flags.writeable = False
+            return values
         value = getattr(self.model, name, None)
         if isinstance(value, np.ndarray | int | float):
             return np.broadcast_to(value, (*self.lead, *np.shape(value)))
@@ -33,6 +38,14 @@ class BatchedView(View):
         raise AttributeError(
             f"neither MjData nor MjModel has a field {name!r} that a batch offers{hint}"
         )
+
+    def stays(self, name: str) -> bool:
+        """Tell whether an array is live; those that the batch holds in another type are copies."""
+        return name not in STATE_FIELDS or state_dtype(name) == np.float64
+
+    def part(self, where: Array) -> tuple[View, np.ndarray | None]:
+        rows = np.flatnonzero(where)
+        return PartView(self, rows), rows
 
     def _element(self, kind: str, name: str) -> Named:
         named = getattr(self._batch, kind)(name)
@@ -43,58 +56,35 @@ class BatchedView(View):
             for prefix in (*KINDS[kind].prefixes, *([""] if kind == "joint" else [])):
                 values = self._episode_fields.get(prefix + attribute)
                 if values is not None:
-                    return _part(values, prefix, element, np.shape(getattr(element, attribute)))
+                    rows = field_rows(self.model, prefix + attribute, np.array([element.id]))
+                    shape = np.shape(getattr(element, attribute))
+                    return values[:, places(rows)].reshape(len(values), *shape)
             return getattr(named, attribute)
 
         return Named(fetch)
 
 
-def _part(values: Array, prefix: str, element: Any, shape: tuple[int, ...]) -> Array:
-    """An element's rows of a per-simulation field, (n, *shape)."""
-    first = {"dof_": "dofadr", "": "qposadr"}.get(prefix)
-    start = int(element.id if first is None else getattr(element, first)[0])
-    count = 1 if first is None else shape[0]
-    return values[:, start : start + count].reshape(len(values), *shape)
+class PartView(View):
+    """Copies of the arrays of some simulations of a batch, by their row numbers."""
 
-
-class ShardView(BatchedView):
-    """A view of a shard, with the names of the whole batch.
-
-    Args:
-        episode_fields: per-simulation fields of the shard.
-        rows: the shard's range of simulations.
-        complete: whether the shard has all geoms of the whole.
-    """
-
-    def __init__(
-        self,
-        batch: mujoco.batch.Batch,
-        episode_fields: dict[str, Array],
-        whole: View,
-        rows: slice,
-        *,
-        complete: bool,
-    ) -> None:
-        super().__init__(batch, whole.model, episode_fields)
-        self.__dict__.update(_whole=whole, _part=rows, _complete=complete)
+    def __init__(self, whole: View, rows: np.ndarray) -> None:
+        super().__init__((len(rows),))
+        memory = {name: x[rows] for name, x in whole.memory.items()}
+        self.__dict__.update(
+            model=whole.model, memory=memory, _whole=whole, _part=rows, _rows=whole._rows
+        )
 
     def _field(self, name: str) -> Array:
-        if may_be_missing(name) and not self._complete:
-            return getattr(self._whole, name)[self._part]
-        return super()._field(name)
+        return getattr(self._whole, name)[self._part]
 
     def _element(self, kind: str, name: str) -> Named:
-        if kind != "geom" or self._complete:
-            return super()._element(kind, name)
-        named = self._whole.geom(name)
+        named = getattr(self._whole, kind)(name)
         return Named(lambda attribute: getattr(named, attribute)[self._part])
 
 
 def may_be_missing(name: str) -> bool:
-    """Whether a field has a row per geom or tendon, some of which shards may lack."""
     return name.startswith(("geom_", "ten_", "tendon_"))
 
 
 def is_of_geoms(name: str) -> bool:
-    """Whether a field of MjData or MjModel has a row per geom."""
     return name.startswith("geom_")

@@ -1,12 +1,12 @@
-"""Compiled control laws: their interface, and how to get one.
+"""Compiled control steps: their interface, and how to get one.
 
-A tabletop arm computes torques before each of the 25 physics steps of a control step. In NumPy
-that takes 25 engine calls, between which a simulation leaves the CPU cache. A compiled law makes
-all physics steps in one call instead, without Python in between. `mjgym_fast` compiles hooks to
-laws; it is found by its entry point.
+A control step runs a dozen hooks, some of them before each of many physics steps. In NumPy that
+takes many calls, between which a simulation leaves the CPU cache. A compiled step makes all of it
+in one call for one simulation after another, without Python in between. `mjgym_fast` compiles
+hooks; it is found by its entry point.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import mujoco
@@ -16,26 +16,35 @@ from mjgym.arrays import Array
 from mjgym.sim.views import View
 from mjgym.util import plugins
 
+Outcome = dict[str, Any]
+"""Results of a compiled step, each of shape lead: those of the hooks after the physics by name, and
+"diverged" and "not_finite", masks of simulations whose state or reward, or whose observation, is
+not finite; None if there are none."""
 
-class LawStepper(Protocol):
-    """One simulation, stepped in place under a law."""
 
-    def advance(self, control: np.ndarray, memory: np.ndarray, n: int, *, forces: bool) -> None:
-        """Make n physics steps from computed positions and velocities, as `Simulation.step`.
+class Stepper(Protocol):
+    """The control steps of one simulation or many."""
 
-        `control` is (nu,); the law's memory, (1, k), is updated in place.
+    def advance(
+        self, view: View, action: Array, where: Array | None, n: int, target: int
+    ) -> Outcome:
+        """Make a control step of n physics steps in all simulations, or in a mask of them.
+
+        Args:
+            view: live arrays of the simulations; its memory is the stepper's from here on.
+            action: (*lead, k): actions, or controls if it does not compute the hook `control`.
+            target: address of the observations, which are written for all simulations; 0: none.
         """
 
 
-class BatchLawStepper(Protocol):
-    """The simulations of a batch, stepped under a law.
+class BatchStepper(Stepper, Protocol):
+    """The control steps of a batch.
 
     Attributes:
-        diverged: mask of the simulations that the engine has reset, (n,) bool.
+        noted: how many output arrays it writes.
     """
 
     noted: int
-    diverged: np.ndarray
 
     def note(self, outputs: Mapping[str, np.ndarray]) -> None:
         """Set the output arrays, by field of MjData."""
@@ -43,55 +52,57 @@ class BatchLawStepper(Protocol):
     def forget(self, ids: np.ndarray) -> None:
         """Clear warnings, warm starts and varied fields of some simulations."""
 
-    def advance(
-        self, ids: np.ndarray, controls: np.ndarray, memory: np.ndarray, n: int, *, forces: bool
-    ) -> None:
-        """Make n physics steps in some simulations, as `Simulation.step`.
-
-        `controls` (n, nu) and the law's memory (n, k), updated in place, are those of all
-        simulations.
-        """
-
     def close(self) -> None:
         """Stop the threads."""
 
 
-class CompiledLaw(Protocol):
-    """A control law between physics steps, as a compiled function."""
+class CompiledStep(Protocol):
+    """A task's control step as a compiled function."""
 
-    def begin(self, view: View) -> tuple[Array, np.ndarray]:
-        """Controls (*lead, nu), of which the law overwrites its part, and memory (n, k) float64."""
+    @property
+    def hooks(self) -> frozenset[str]:
+        """Hooks that it computes, by name."""
 
-    def end(self, view: View, memory: np.ndarray) -> dict[str, Array]:
-        """Entries of the task's memory that the law has changed."""
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why it leaves other hooks to NumPy, by hook."""
 
-    def single(self, model: mujoco.MjModel, data: mujoco.MjData) -> LawStepper:
-        """The law in one simulation."""
+    def single(self, model: mujoco.MjModel, data: mujoco.MjData) -> Stepper:
+        """The steps of one simulation."""
 
     def batch(
         self,
-        model: mujoco.MjModel,
+        models: Sequence[mujoco.MjModel],
         kept: np.ndarray,
         state: np.ndarray,
         outputs: Mapping[str, np.ndarray],
         fields: Mapping[str, np.ndarray],
+        arrays: Mapping[str, np.ndarray],
         threads: int,
-    ) -> BatchLawStepper:
-        """The law in the simulations of a batch.
+    ) -> BatchStepper:
+        """The steps of a batch.
 
         Args:
-            model: model that is stepped; may lack geoms that only rendering needs.
+            models: the model that is stepped, which may lack geoms that only rendering needs, or
+                one for each simulation.
             kept: ids in the batch of the geoms that it has.
             state: states of the batch, (n, ...), current between two calls.
             outputs: output arrays of the batch by field of MjData; `note` adds later ones.
             fields: per-simulation model fields, (n, ...) each.
+            arrays: the batch's live arrays of states by field of MjData.
         """
 
 
-def compile_hooks(task: Any) -> CompiledLaw | str:
-    """A task's hooks `control` and `substep` as a compiled law, or the reason why there is none."""
+def compile_step(task: Any, dtype: str, goals: Any, varied: tuple[str, ...]) -> CompiledStep | str:
+    """A task's control step as a compiled function, or the reason why there is none.
+
+    Args:
+        dtype: dtype of its observation, "float32" or "float64".
+        goals: goals that determine reward and success and are observed, or None.
+        varied: fields of the model that differ between simulations.
+    """
     try:
-        compiler: Callable[[Any], CompiledLaw | str] = plugins.load(plugins.LAWS, "hooks")
+        compiler: Callable[..., CompiledStep | str] = plugins.load(plugins.LAWS, "hooks")
     except LookupError as error:
         return str(error.args[0])
-    return compiler(task)
+    return compiler(task, dtype, goals, varied)

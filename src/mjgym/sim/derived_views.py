@@ -42,7 +42,6 @@ class RepeatedView(DerivedView):
         return np.broadcast_to(value, (*self.lead, *np.shape(value)))
 
     def stays(self, name: str) -> bool:
-        """As in the repeated view."""
         return bool(self._view.stays(name))
 
 

@@ -1,5 +1,6 @@
 """State fields, model fields, warnings and the engine's log, for single and batched simulations."""
 
+import functools
 import os
 import threading
 from contextlib import AbstractContextManager
@@ -8,27 +9,35 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 
-# Fields of MjData that a simulation's future depends on (mjSTATE_INTEGRATION).
-STATE_FIELDS = (
-    "time",
-    "qpos",
-    "qvel",
-    "act",
-    "history",
-    "qacc_warmstart",
-    "ctrl",
-    "qfrc_applied",
-    "xfrc_applied",
-    "eq_active",
-    "mocap_pos",
-    "mocap_quat",
-    "userdata",
-    "plugin_state",
-)
+# Components of mjtState whose field of MjData has another name.
+_NAMED_OTHERWISE = {"warmstart": "qacc_warmstart", "plugin": "plugin_state"}
+
+
+def _components() -> dict[str, mujoco.mjtState]:
+    """Components of the integration state by field of MjData."""
+    parts, whole = {}, int(mujoco.mjtState.mjSTATE_INTEGRATION)
+    for name, part in mujoco.mjtState.__members__.items():
+        word = name.removeprefix("mjSTATE_").lower()
+        if int(part) & whole and int(part).bit_count() == 1 and name.startswith("mjSTATE_"):
+            parts[_NAMED_OTHERWISE.get(word, word)] = part
+    return parts
+
+
+_COMPONENTS = _components()
+STATE_FIELDS = tuple(_COMPONENTS)
+"""Fields of MjData that a simulation's future depends on (mjSTATE_INTEGRATION)."""
+
+LATENT_FIELDS = ("flexvert_lambda", "flexvert_conage")
+"""Fields that it depends on, too, with the flag `ipc`, and that are no part of mjtState."""
+
 
 # Range of mjtWarning: a position, velocity or acceleration was not finite or huge, and the engine
 # has reset the simulation; or a control was, and the engine has set all controls to zero.
 DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADCTRL) + 1)
+
+HUGE = mujoco.mjMAXVAL
+RESET_IF_HUGE = ("qpos", "qvel", "act")
+"""Fields in which numbers beyond HUGE are a divergence: the engine resets the simulation."""
 
 ACTUATION_OFF = int(mujoco.mjtDisableBit.mjDSBL_ACTUATION)
 CONTACTS_OFF = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
@@ -54,9 +63,18 @@ too.
 
 
 def state_fields(model: mujoco.MjModel) -> tuple[str, ...]:
-    """The STATE_FIELDS that are not empty in a model."""
-    data = mujoco.MjData(model)
-    return tuple(f for f in STATE_FIELDS if f == "time" or getattr(data, f).size)
+    return tuple(f for f, part in _COMPONENTS.items() if mujoco.mj_stateSize(model, int(part)))
+
+
+def latent_fields(model: mujoco.MjModel) -> tuple[str, ...]:
+    return LATENT_FIELDS if model.opt.enableflags & int(mujoco.mjtEnableBit.mjENBL_IPC) else ()
+
+
+@functools.cache
+def state_dtype(field: str) -> np.dtype[Any]:
+    """The type of one of the STATE_FIELDS in MjData; a batch holds all as float64."""
+    data = mujoco.MjData(mujoco.MjModel.from_xml_string("<mujoco/>"))
+    return np.asarray(getattr(data, field)).dtype
 
 
 def get_field(model: mujoco.MjModel, name: str) -> Any:
@@ -106,11 +124,11 @@ class Variation(Protocol):
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Names of the fields of MjModel that are written."""
+        """The names of the fields of MjModel that are written."""
 
     @property
     def derived(self) -> tuple[str, ...]:
-        """Names of the fields that depend on them."""
+        """The names of the fields that depend on them."""
 
     def follow(self, model: mujoco.MjModel) -> None:
         """Recompute the derived fields."""

@@ -63,16 +63,6 @@ UNEVEN = {
 """Sizes of arrays in which elements may have any number of rows: the kind, and the fields of
 MjModel with each element's first row and row count (by `WIDTHS` for joints, one for mocap)."""
 
-SIZES = {
-    "qpos": QPOS,
-    **dict.fromkeys(("qvel", "qacc"), QVEL),
-    "ctrl": "nu",
-    **dict.fromkeys(("act", "act_dot"), "na"),
-    **dict.fromkeys(("mocap_pos", "mocap_quat"), "nmocap"),
-    "sensordata": "nsensordata",
-}
-"""Sizes of the `UNEVEN` fields that a view indexes by element name."""
-
 _OF_BODIES = (
     *("xpos", "xquat", "xmat", "xipos", "ximat", "cvel", "subtree_com", "subtree_linvel"),
     *("xfrc_applied", "cfrc_ext", "cfrc_int"),
@@ -84,8 +74,10 @@ def owner(field: str) -> tuple[str | None, str]:
 
     "geom_size" is the `size` of geoms, "xpos" the `xpos` of bodies.
     """
-    if field in SIZES:
-        return UNEVEN[SIZES[field]][0], field
+    if (size := declared_sizes().get(field, "")) in UNEVEN:
+        of = UNEVEN[size][0]
+        prefix = next((p for p in KINDS[of].prefixes if field.startswith(p)), "")
+        return of, field.removeprefix(prefix)
     if field in _OF_BODIES:
         return "body", field
     prefix, _, attribute = field.partition("_")
@@ -110,9 +102,22 @@ def rows(model: mujoco.MjModel, size: str, ids: np.ndarray) -> np.ndarray:
     return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)
 
 
+def field_rows(model: mujoco.MjModel, field: str, ids: np.ndarray) -> np.ndarray:
+    size = declared_sizes().get(field)
+    return rows(model, size, ids) if size in UNEVEN else ids
+
+
 def object_of(kind: str) -> mujoco.mjtObj:
-    """The engine's type of a kind."""
     return mujoco.mjtObj.__members__[f"mjOBJ_{kind.upper()}"]
+
+
+@functools.cache
+def declared_sizes() -> dict[str, str]:
+    """Declared lengths of the arrays of MjData and MjModel, by field: "qpos" is "nq" long."""
+    from mujoco.introspect.structs import STRUCTS  # slow to import
+
+    fields = (*STRUCTS["mjData"].fields, *STRUCTS["mjModel"].fields)
+    return {f.name: f.array_extent[0] for f in fields if getattr(f, "array_extent", None)}
 
 
 @functools.cache
@@ -121,17 +126,10 @@ def attributes(kind: str) -> dict[str, tuple[str, str]]:
 
     A field is listed under its name with and without a prefix.
     """
-    from mujoco.introspect.structs import STRUCTS  # slow to import
-
     sizes = {KINDS[kind].count, *(size for size, (of, *_) in UNEVEN.items() if of == kind)}
     known: dict[str, tuple[str, str]] = {}
-    for struct in ("mjData", "mjModel"):
-        for field in STRUCTS[struct].fields:
-            size = (getattr(field, "array_extent", None) or ("",))[0]
-            if size not in sizes:
-                continue
-            names = [field.name]
-            names += [field.name.removeprefix(prefix) for prefix in KINDS[kind].prefixes]
-            for name in names:
-                known.setdefault(name, (field.name, size))
+    for field, size in declared_sizes().items():
+        if size in sizes:
+            for name in (field, *(field.removeprefix(p) for p in KINDS[kind].prefixes)):
+                known.setdefault(name, (field, size))
     return known

@@ -24,7 +24,7 @@ class GroupView(View):
         self.__dict__.update(_view=view, model=view.model, _prefixes=prefixes, _seen={})
 
     @classmethod
-    def of(cls, view: View, prefixes: tuple[str, ...]) -> "GroupView":
+    def from_view(cls, view: View, prefixes: tuple[str, ...]) -> "GroupView":
         """The group view of the current state, cached per view."""
         key = "group", prefixes
         if key not in view._rows:

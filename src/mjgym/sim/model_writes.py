@@ -22,7 +22,6 @@ def field_names() -> tuple[str, ...]:
 
 
 def noted(model: mujoco.MjModel, names: Iterable[str]) -> dict[str, np.ndarray]:
-    """Copies of fields of a model by name."""
     return {name: np.array(get_field(model, name)) for name in names}
 
 

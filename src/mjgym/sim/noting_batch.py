@@ -8,6 +8,7 @@ import mujoco.batch
 import numpy as np
 
 from mjgym.sim.engine import quiet
+from mjgym.util.bounded import ShortageError
 
 _STAGE_NONE = int(mujoco.mjtStage.mjSTAGE_NONE)
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
@@ -48,7 +49,11 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
     ) -> None:
         self.outputs: dict[str, np.ndarray] = {}
         self._fills = fills
-        super().__init__(model, n, nthread=threads, persistent=persistent)
+        try:
+            super().__init__(model, n, nthread=threads, persistent=persistent)
+        except (MemoryError, RuntimeError, ValueError) as error:  # the engine's, for lack of either
+            what = f"threads: {threads}" if "thread" in str(error) else f"num_envs: {n}"
+            raise ShortageError(f"{what} are too many: {error}") from None
         owner = self.state  # of the threads and arrays, which outlive the batch itself
         while isinstance(owner, np.ndarray):
             owner = owner.base
@@ -66,11 +71,9 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
         return array
 
     def advance(self, ids: np.ndarray | None, n: int, *, forces: bool) -> None:
-        """Make n physics steps, then compute positions and velocities, and optionally forces."""
         with quiet():
             self.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
 
     def forget(self, ids: np.ndarray) -> None:
-        """Clear warnings and warm starts of some simulations."""
         self._fills = False
         self.reset(ids, stage=_STAGE_NONE)

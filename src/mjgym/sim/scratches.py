@@ -44,10 +44,6 @@ class Scratches:
         Args:
             ids: indices of the simulations.
             take: receives each start, possibly in several threads at once.
-
-        Raises:
-            Exception: raised by `start` for the first failing simulation in the order of `ids`;
-                later starts may have been written.
         """
         if not ids:
             return

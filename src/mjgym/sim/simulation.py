@@ -1,14 +1,13 @@
 """Protocols of the simulations that run episodes, single or batched."""
 
 from collections.abc import Callable, Mapping
-from types import EllipsisType
 from typing import Any, Protocol
 
 import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled import CompiledStep, Outcome
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import View
 
@@ -16,24 +15,7 @@ Start = Callable[[int, Single], None]
 """Writes the next start of simulation i into a separate simulation."""
 
 
-class Part(Protocol):
-    """Simulations that step together: all, or some."""
-
-    @property
-    def view(self) -> View:
-        """Their live arrays."""
-
-    def step(
-        self, control: Array, n: int, where: Array | None = None, *, forces: bool = False
-    ) -> None:
-        """Set the controls and advance, see `Simulation.step`; the engine logs nothing."""
-
-
-Rows = slice | EllipsisType
-"""The simulations of a part, as an index of arrays of leading shape lead."""
-
-
-class Simulation(Part, Protocol):
+class Simulation(Protocol):
     """One simulation, or n simulations of one model, behind one interface.
 
     `where` is a mask of simulations, bool of shape `view.lead`, in the view's array library; None
@@ -46,7 +28,7 @@ class Simulation(Part, Protocol):
 
     @property
     def varied(self) -> tuple[str, ...]:
-        """Names of the model's fields that episodes write to, and of those that follow."""
+        """The names of the model's fields that episodes write to, and of those that follow."""
 
     @property
     def n(self) -> int:
@@ -63,9 +45,12 @@ class Simulation(Part, Protocol):
     def forward(self, *, contacts: bool = True) -> None:
         """Compute everything that depends on the states, with the actuators switched off.
 
-        A simulation keeps the memory of its largest number of contacts; `contacts=False` computes
-        none.
+        They are on if derived quantities lag, see `mjgym.Task.lagging`. A simulation keeps the
+        memory of its largest number of contacts; `contacts=False` computes none.
         """
+
+    def keep_read(self) -> None:
+        """Have states include the derived quantities that hooks have read, if these lag."""
 
     def reset(self, start: Start, where: Array | None = None) -> None:
         """Begin an episode in some simulations and compute everything that depends on its start.
@@ -85,7 +70,8 @@ class Simulation(Part, Protocol):
         """Set the controls and advance by n physics steps.
 
         Positions, velocities and their sensors then belong to the new state; force and acceleration
-        sensors belong to the start of the last physics step, as in the published suite.
+        sensors belong to the start of the last physics step, as in the published suite. If derived
+        quantities lag, all belong to the last evaluation of the dynamics.
 
         Args:
             control: (*lead, nu).
@@ -93,34 +79,15 @@ class Simulation(Part, Protocol):
             forces: whether to compute forces and accelerations of the new state.
         """
 
-    def for_each_shard(self, work: Callable[[Part, Rows], None]) -> None:
-        """Apply a function that steps repeatedly to all simulations.
-
-        Args:
-            work: function of a part and its rows. It may run for several parts at once, each in its
-                own thread, and writes to its part only.
-        """
-
     @property
-    def runs_laws(self) -> bool:
-        """Whether `step_under` can step with a compiled law."""
+    def compiles(self) -> bool:
+        """True if `step_compiled` can make control steps."""
 
-    def run_under(self, law: CompiledLaw) -> None:
-        """Set the law of `step_under`."""
+    def compile(self, step: CompiledStep) -> None:
+        """Set the control step of `step_compiled`."""
 
-    def step_under(
-        self,
-        control: Array,
-        memory: np.ndarray,
-        n: int,
-        where: Array | None = None,
-        *,
-        forces: bool = False,
-    ) -> None:
-        """`step` with the law of `run_under` before and after each physics step.
-
-        The law overwrites its part of `control`, and updates its memory, (n, k), in place.
-        """
+    def step_compiled(self, action: Array, n: int, where: Array | None, target: int) -> Outcome:
+        """Make a control step of n physics steps with its hooks, see `Stepper.advance`."""
 
     def update_forces(self, where: Array | None = None) -> None:
         """Compute forces and accelerations of the current states."""

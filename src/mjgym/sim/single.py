@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import EllipsisType
 
 import mujoco
 import mujoco.batch
@@ -10,15 +9,19 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.bounds import Bounds
-from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled import CompiledStep, Outcome
 from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
     CONTACTS_OFF,
     DIVERGED,
+    HUGE,
+    RESET_IF_HUGE,
+    STATE_FIELDS,
     Variation,
     episode_field,
     get_field,
+    latent_fields,
     quiet,
     set_constants,
     set_field,
@@ -39,21 +42,24 @@ class SingleView(View):
 
     Attributes:
         used: model fields that have been looked up, as they were then, by name.
+        read: fields of MjData that have been looked up.
         longest: the most physics steps that a call of `step` has made.
         kept: what `Task.kept` names of the simulation's last episode, by name.
     """
 
     used: dict[str, np.ndarray]
+    read: set[str]
     longest: int
     kept: dict[str, np.ndarray]
 
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(())
         self.__dict__.update(model=model, _data=data, _bounds={}, _filters={})
-        self.__dict__.update(used={}, longest=0, kept={})
+        self.__dict__.update(used={}, read=set(), longest=0, kept={})
 
     def _field(self, name: str) -> Array:
         if hasattr(self._data, name):
+            self.read.add(name)
             return getattr(self._data, name)
         if hasattr(self.model, name):
             self._use(name)
@@ -69,16 +75,18 @@ class SingleView(View):
                 self.used[name] = value.copy()
 
     def stays(self, name: str) -> bool:
-        """Whether an array keeps its place; those of constraints do not."""
+        """Tell whether an array keeps its place; those of constraints do not."""
         return name in mujoco.batch.DATA_FIELDS or hasattr(self.model, name)
 
     def _element(self, kind: str, name: str) -> Named:
         views = [getattr(s, kind)(name) for s in (self._data, self.model) if hasattr(s, kind)]
 
         def fetch(attribute: str) -> Array:
+            names = [*(prefix + attribute for prefix in KINDS[kind].prefixes), attribute]
             for view in views:
                 if hasattr(view, attribute):
-                    self._use(attribute, *(prefix + attribute for prefix in KINDS[kind].prefixes))
+                    self._use(*names)
+                    self.read.update([n for n in names if n in mujoco.batch.DATA_FIELDS][:1])
                     return getattr(view, attribute)
             hint = did_you_mean(attribute, [a for view in views for a in dir(view)])
             raise AttributeError(f"{kind} {name!r} has no attribute {attribute!r}{hint}")
@@ -207,18 +215,33 @@ def _step(
         mujoco.mj_step1(model, data)
 
 
+def step_lagging(model: mujoco.MjModel, data: mujoco.MjData, n: int) -> None:
+    """Make n physics steps as Gymnasium does: `mj_step`, then `mj_rnePostConstraint`.
+
+    Derived quantities are those of the last evaluation of the dynamics: at the start of the last
+    physics step with Euler's method, within it with RK4.
+    """
+    mujoco.mj_step(model, data, n)
+    mujoco.mj_rnePostConstraint(model, data)
+
+
+def derived_fields(data: mujoco.MjData, read: Iterable[str]) -> tuple[str, ...]:
+    """List the names of the derived arrays among some fields of MjData, and `sensordata`."""
+    arrays = (name for name in read if isinstance(getattr(data, name), np.ndarray))
+    return tuple(sorted({"sensordata", *arrays}.difference(STATE_FIELDS)))
+
+
 def _left_out(where: Array | None) -> bool:
-    """Whether a mask of shape () excludes the simulation."""
+    """Tell whether a mask of shape () excludes the simulation."""
     return where is not None and not where
 
 
 def episode_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[str, ...]:
-    """Names of the model fields that episodes write to, without duplicates."""
+    """List the names of the model fields that episodes write to, without duplicates."""
     return tuple(dict.fromkeys((*varies, *(() if varying is None else varying.fields))))
 
 
 def varied_fields(varies: tuple[str, ...], varying: Variation | None) -> tuple[str, ...]:
-    """Names of the model fields that episodes write to, and of those that follow."""
     return varies + (() if varying is None else varying.derived)
 
 
@@ -229,6 +252,7 @@ class Single:
         model: the compiled model; episodes write to its fields in `varies`.
         varies: names of the model fields that belong to the episode.
         varying: the user's variations of the model.
+        lagging: whether to step as `mjgym.Task.lagging` says.
 
     Attributes:
         untried: whether no start has been written.
@@ -241,12 +265,17 @@ class Single:
         model: mujoco.MjModel,
         varies: tuple[str, ...] = (),
         varying: Variation | None = None,
+        *,
+        lagging: bool = False,
     ) -> None:
         self.model = model
         self.data = mujoco.MjData(model)
+        self._lagging = lagging
+        self._late: tuple[str, ...] = ("sensordata",)
         self.varying = varying
         self.varies = episode_fields(varies, varying)
-        self.state_fields = state_fields(model)
+        self.state_fields = state_fields(model) + latent_fields(model)
+        self._bounded = [name for name in RESET_IF_HUGE if name in self.state_fields]
         self.varied = varied_fields(self.varies, varying)
         self._defaults = {name: np.array(get_field(model, name)) for name in self.varied}
         self._warnings = self.data.warning.number
@@ -268,7 +297,12 @@ class Single:
         self._warnings[...] = UNLOGGED
 
     def forward(self, *, contacts: bool = True) -> None:
-        _forward(self.model, self.data, ACTUATION_OFF if contacts else ACTUATION_OFF | CONTACTS_OFF)
+        off = 0 if self._lagging else ACTUATION_OFF
+        _forward(self.model, self.data, off if contacts else off | CONTACTS_OFF)
+
+    def keep_read(self) -> None:
+        if self._lagging:
+            self._late = derived_fields(self.data, self.view.read)
 
     def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
         if _left_out(where):
@@ -291,42 +325,31 @@ class Single:
     ) -> None:
         if where is not None and not where:
             return
-        if self._written:
-            mujoco.mj_step1(self.model, self.data)
-            self._written = False
-        self._ctrl[:] = control
-        _step(self.model, self.data, n, self._splits)
+        if self._lagging:
+            self._ctrl[:] = control
+            step_lagging(self.model, self.data, n)
+        else:
+            if self._written:
+                mujoco.mj_step1(self.model, self.data)
+                self._written = False
+            self._ctrl[:] = control
+            _step(self.model, self.data, n, self._splits)
         if forces:
             self.update_forces()
 
     @property
-    def runs_laws(self) -> bool:
-        """Whether half physics steps are possible: not with RK4."""
-        return self._splits
+    def compiles(self) -> bool:
+        """True: whatever varies."""
+        return True
 
-    def run_under(self, law: CompiledLaw) -> None:
-        """Set the law of `step_under`."""
-        self._compiled = law.single(self.model, self.data)
+    def compile(self, step: CompiledStep) -> None:
+        self._stepper = step.single(self.model, self.data)
 
-    def step_under(
-        self,
-        control: Array,
-        memory: np.ndarray,
-        n: int,
-        where: Array | None = None,
-        *,
-        forces: bool = False,
-    ) -> None:
-        """`step` with a compiled law before and after each physics step."""
-        if _left_out(where):
-            return
-        if self._written:
+    def step_compiled(self, action: Array, n: int, where: Array | None, target: int) -> Outcome:
+        if self._written and not (self._lagging or _left_out(where)):
             mujoco.mj_step1(self.model, self.data)
             self._written = False
-        self._compiled.advance(control, memory, n, forces=forces)
-
-    def for_each_shard(self, work: Callable[["Single", EllipsisType], None]) -> None:
-        work(self, ...)
+        return self._stepper.advance(self.view, action, where, n, target)
 
     def update_forces(self, where: Array | None = None) -> None:
         if _left_out(where):
@@ -341,7 +364,7 @@ class Single:
 
     def get_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
         state = {name: np.array(getattr(self.data, name))[None] for name in self.state_fields}
-        state["sensordata"] = self.data.sensordata[None].copy()
+        state.update({name: getattr(self.data, name)[None].copy() for name in self._late})
         state.update({n: np.array(episode_field(self.model, n))[None] for n in self.varies})
         return state
 
@@ -353,14 +376,22 @@ class Single:
                 episode_field(self.model, name)[...] = value
             elif name in self.varies:
                 set_field(self.model, name, value)
-            elif name != "sensordata":
+            elif name not in self._late:
                 getattr(self.data, name)[...] = value
         if self.varying is not None:
             self.varying.follow(self.model)
         self._warnings[...] = UNLOGGED
         _forward(self.model, self.data, off=0)
-        if "sensordata" in state:  # some sensors belong to the step before the state
-            self.data.sensordata[...] = state["sensordata"][0]
+        for name in self._late:  # some sensors belong to the step before the state
+            if name in state:
+                getattr(self.data, name)[...] = state[name][0]
+
+    def unbounded(self) -> str:
+        """The field of the state that holds a number that the engine calls bad; "" if none does."""
+        for name in self._bounded:
+            if not np.abs(getattr(self.data, name)).max(initial=0) <= HUGE:
+                return name
+        return ""
 
     def rendered_state(self, rows: np.ndarray = ONLY) -> dict[str, np.ndarray]:
         return self.get_state()

@@ -18,7 +18,7 @@ from mjgym.sim.dynamics import (
     point_jacobian,
     taken,
 )
-from mjgym.sim.fields import KINDS, SIZES, VIEWED, owner, rows
+from mjgym.sim.fields import KINDS, VIEWED, field_rows, owner
 from mjgym.util.suggestions import did_you_mean
 
 
@@ -96,6 +96,10 @@ class View:
         for kind in VIEWED:
             self.__dict__[kind] = _Elements(self, kind).__getitem__
 
+    def part(self, where: Array) -> tuple["View", np.ndarray | None]:
+        """A view of a mask of simulations, and their rows; itself, and None, if it has no parts."""
+        return self, None
+
     def to_numpy(self, array: Array) -> np.ndarray:
         """An array of the view's library as a NumPy array."""
         return np.asarray(array)
@@ -136,7 +140,7 @@ class View:
         self.__dict__.update(dict.fromkeys(("_field", *VIEWED), _refuse), memory={})
 
     def stays(self, name: str) -> bool:
-        """Whether an array keeps its place and size while the simulation lives."""
+        """Tell whether an array keeps its place and size while the simulation lives."""
         return True
 
     def __setattr__(self, name: str, value: Array) -> None:
@@ -146,7 +150,7 @@ class View:
             getattr(self, name)[...] = value
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Names of all elements of a kind ("joint", "body", "actuator", ...), in id order."""
+        """List the names of a kind's elements ("joint", "body", "actuator", ...), in id order."""
         if kind not in VIEWED:
             raise KeyError(f"no kind of elements {kind!r}{did_you_mean(kind, VIEWED)}")
         known: tuple[str, ...] | None = self._rows.get(kind)
@@ -274,4 +278,4 @@ class View:
             if name not in known:
                 raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
         ids = np.array([known.index(name) for name in names], dtype=np.int64)
-        return places(rows(self.model, SIZES[field], ids) if field in SIZES else ids)
+        return places(field_rows(self.model, field, ids))

@@ -6,11 +6,11 @@ from mjgym.task.contract import GoalTask, Task
 from mjgym.task.optional_hooks import Arrays
 from mjgym.task.registration import Registration, TaskType, on_register, register, registrations
 from mjgym.task.signals import Signal, vector_names
-from mjgym.task.task_fields import WHOLE, steps_in
+from mjgym.task.task_fields import WHOLE_TOLERANCE, steps_in
 from mjgym.task.viewpoint import Viewpoint
 
 __all__ = [
-    "WHOLE",
+    "WHOLE_TOLERANCE",
     "Action",
     "Array",
     "Arrays",

@@ -100,11 +100,11 @@ class Task(OptionalHooks):
         return product
 
     def terminated(self, v: View) -> Array:
-        """Whether the task ends the episode, bool; never by default."""
+        """Tell whether the task ends the episode, bool; never by default."""
         return False
 
     def success(self, v: View) -> Array | None:
-        """Whether the goal is reached, bool of shape `v.lead`; None if the task has no goal."""
+        """Tell whether the goal is reached, bool of shape `v.lead`; None without a goal."""
         return None
 
 
@@ -138,7 +138,7 @@ class GoalTask(Task):
         raise NotImplementedError(f"{type(self).__name__} must define desired()")
 
     def reached(self, achieved: Array, desired: Array) -> Array:
-        """Whether goals are reached, bool (...), a pure function of goals (..., k)."""
+        """Tell whether goals are reached, bool (...), a pure function of goals (..., k)."""
         raise NotImplementedError(f"{type(self).__name__} must define reached()")
 
     def compute_reward(self, achieved: Array, desired: Array, info: Any) -> Array:
@@ -152,5 +152,5 @@ class GoalTask(Task):
         return xp.asarray(reached, dtype=xp.float64) - 1.0
 
     def success(self, v: View) -> Array | None:
-        """Whether the goal is reached, bool of shape `v.lead`."""
+        """Tell whether the goal is reached, bool of shape `v.lead`."""
         return self.reached(self.achieved(v), self.desired(v))

@@ -3,6 +3,7 @@
 import copy
 import functools
 import math
+import warnings
 from collections.abc import Collection, Iterator
 from typing import Any
 
@@ -12,13 +13,17 @@ import numpy as np
 from mjgym import mjcf
 from mjgym.mjcf.elements import require_spec
 from mjgym.sim import model_writes
-from mjgym.task import WHOLE, Task
+from mjgym.task import WHOLE_TOLERANCE, Task
 from mjgym.util.suggestions import did_you_mean
 from mjgym.variation.varying import FRAMES
+
+_SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
 
 # More than there are ids, which take 62 MB in total, so that iterating over all of them repeatedly
 # compiles each once.
 CACHE_SIZE = 160
+
+MOST_SUBSTEPS = 100_000  # a control step takes tenths of a second then
 
 
 def compile_model(task: Task) -> mujoco.MjModel:
@@ -35,12 +40,25 @@ def compile_model(task: Task) -> mujoco.MjModel:
 
 def compile_anew(task: Task) -> mujoco.MjModel:
     """As `compile_model`, without the cache."""
-    spec = task.model()
-    require_spec(f"{type(task).__name__}.model()", spec)
-    model = mjcf.without_textures(spec).compile()
+    model = physics_spec(task).compile()
     _check_varies(task)
     free_frames(model, task.varies)
     return model
+
+
+def physics_spec(task: Task) -> mujoco.MjSpec:
+    """The spec of a task's model for simulation: a copy without textures, in which nothing sleeps.
+
+    MuJoCo keeps what it knows of sleeping bodies in MjData alone, which no state restores.
+    """
+    spec = task.model()
+    hook = f"{type(task).__name__}.model()"
+    require_spec(hook, spec)
+    spec = mjcf.without_textures(spec)
+    if spec.option.enableflags & _SLEEP:
+        warnings.warn(f'{hook}: bodies stay awake, <flag sleep="enable"/> is ignored', stacklevel=2)
+        spec.option.enableflags &= ~_SLEEP
+    return spec
 
 
 def _check_varies(task: Task) -> None:
@@ -104,7 +122,12 @@ def substeps(task: Task, model: mujoco.MjModel) -> int:
     """
     ratio = task.control_timestep / model.opt.timestep
     n = round(ratio) if math.isfinite(ratio) else 0
-    if n < 1 or abs(ratio - n) > WHOLE:
+    if n > MOST_SUBSTEPS:
+        raise ValueError(
+            f"{type(task).__name__}: control_timestep {task.control_timestep} s is {n} physics"
+            f" steps; there may be {MOST_SUBSTEPS}"
+        )
+    if n < 1 or abs(ratio - n) > WHOLE_TOLERANCE:
         raise ValueError(
             f"{type(task).__name__}: control_timestep {task.control_timestep} s must be a whole"
             f" number of physics timesteps of {model.opt.timestep} s"

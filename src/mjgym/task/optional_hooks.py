@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from mjgym.arrays import Array
+from mjgym.mjcf import Spec
 from mjgym.observables import Observable
-from mjgym.sim.compiled import CompiledLaw, compile_hooks
+from mjgym.sim.compiled import CompiledStep, compile_step
 from mjgym.sim.views import View
 from mjgym.task.signals import Signal
 from mjgym.task.task_fields import Fields, steps_in
@@ -24,6 +25,14 @@ class OptionalHooks(Fields):
 
     control_every_substep: ClassVar[bool] = False
     """Compute `control` before each physics step instead of each control step."""
+
+    lagging: ClassVar[bool] = False
+    """Step as Gymnasium's own tasks do: `mj_step`, then `mj_rnePostConstraint`.
+
+    Derived quantities (`xpos`, `cvel`, `sensordata`, ...) then belong to the last evaluation of the
+    dynamics, one physics step behind positions and velocities; contact forces on bodies
+    (`cfrc_ext`) are computed; and a start is computed with the actuators on.
+    """
 
     versions: ClassVar[dict[int, str]] = {0: "the first version"}
     """The change that each version of the id brought."""
@@ -52,7 +61,10 @@ class OptionalHooks(Fields):
 
     @property
     def reported(self) -> tuple[str, ...]:
-        """Memory entries that `info` shows too, at a start and after each control step."""
+        """The names of what `info` shows too, under these names.
+
+        Memory entries at a start and after each control step, terms after each control step.
+        """
         return ()
 
     # Within a control step.
@@ -74,16 +86,16 @@ class OptionalHooks(Fields):
         """
         return {}
 
-    def compiled_law(self) -> CompiledLaw | str:
-        """`control` and `substep` as one compiled function, or the reason why there is none.
+    def compiled_step(self, dtype: str, goals: Any, varied: tuple[str, ...]) -> CompiledStep | str:
+        """The whole control step as one compiled function, or the reason why there is none.
 
-        With `control_every_substep`, a simulation on the CPU then makes all physics steps of a
-        control step in one call. By default, the extra `fast` compiles the hooks themselves.
+        By default, the extra `fast` compiles the hooks themselves, see
+        `mjgym.sim.compiled.compile_step`.
         """
-        return compile_hooks(self)
+        return compile_step(self, dtype, goals, varied)
 
     def current_forces(self, v: View) -> Array:
-        """Whether to recompute force and acceleration sensors after this control step, bool.
+        """Tell whether to recompute force and acceleration sensors after this control step, bool.
 
         Otherwise they belong to the start of its last physics step, as in the published suite. A
         plain True applies to every step.
@@ -93,7 +105,7 @@ class OptionalHooks(Fields):
     # Ends, sensing, players.
 
     def truncated(self, v: View) -> Array:
-        """Whether something outside the task cuts the episode off, bool; never by default.
+        """Tell whether something outside the task cuts the episode off, bool; never by default.
 
         The environment handles the time limit.
         """
@@ -118,7 +130,7 @@ class OptionalHooks(Fields):
 
     @property
     def players(self) -> tuple[str, ...]:
-        """Names of the players, if several act in an episode.
+        """The names of the players, if several act in an episode.
 
         Observations and rewards then have an axis of players after `v.lead`, and an action is the
         concatenation of the players' actions, of equal length. An episode ends for all of them at
@@ -139,6 +151,21 @@ class OptionalHooks(Fields):
         from the docstring's paragraph "Observation: ...".
         """
         return {}
+
+    def dress(self, spec: Spec) -> None:
+        """Add to a spec of `model()` what only images show: skins, textures, materials.
+
+        Bodies, geoms and sites must stay, but for their materials and groups.
+        """
+
+    @property
+    def has_published_look(self) -> bool:
+        """True for tasks whose `dress_as_published` does more than `dress`."""
+        return False
+
+    def dress_as_published(self, spec: Spec) -> None:
+        """Add to a spec the meshes, skins and textures of the published package, for images."""
+        self.dress(spec)
 
     def colours(self, v: View) -> Arrays:
         """Colours that show the episode's state, (..., 4) each, by "geom <name>", "site <name>" or

@@ -1,12 +1,14 @@
 """Registration of tasks under ids."""
 
 import dataclasses
+import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from mjgym.task.optional_hooks import OptionalHooks
+from mjgym.util import code_references
 from mjgym.util.docstrings import first_paragraph
 
 TaskType = TypeVar("TaskType", bound=type[OptionalHooks])
@@ -18,25 +20,42 @@ class Registration:
 
     Args:
         id: "<namespace>/<domain>-<task>-v<number>".
-        task_class: the task's class.
+        place: the task's class, as "module:Class".
         fields: values of the class's fields.
         tags: words to find the id by.
         summary: the task in one sentence.
         options: overridden defaults of the environment's keyword arguments.
+        steps: control steps of an episode; None for no limit.
     """
 
     id: str
-    task_class: type[Any]
+    place: str
     fields: dict[str, Any]
     tags: frozenset[str]
     summary: str
-    options: dict[str, Any] = dataclasses.field(default_factory=dict)
+    options: dict[str, Any]
+    steps: int | None
+
+    @functools.cached_property
+    def task_class(self) -> type[Any]:
+        """The task's class; its module is imported when this is first read."""
+        cls: type[Any] = code_references.load(self.place)
+        return cls
+
+    @property
+    def imported(self) -> bool:
+        """False for an id of the package's table whose class has not been imported yet."""
+        return "task_class" in vars(self)
+
+    def same(self, other: "Registration") -> bool:
+        """Compare what an id makes: equal for a class and its reload."""
+        ours, theirs = (repr((r.place, r.fields, r.options)) for r in (self, other))
+        return ours == theirs
 
 
-def _content(registration: Registration) -> tuple[Any, ...]:
-    """The class, fields and options of an id, equal for a class and its reload."""
-    cls = registration.task_class
-    return cls.__module__, cls.__qualname__, repr(registration.fields), repr(registration.options)
+def place_of(task_class: type[Any]) -> str:
+    """Name a class as "module:Class"."""
+    return f"{task_class.__module__}:{task_class.__qualname__}"
 
 
 _ID = re.compile(r"[\w.-]+/[\w.-]+-v\d+")
@@ -99,18 +118,26 @@ def register(
         for attribute in ("time_limit", "control_timestep"):
             if not hasattr(task_class, attribute):
                 raise TypeError(f"{id}: {task_class.__name__} must set {attribute} (seconds)")
-        sentence = summary or first_paragraph(task_class)
         registration = Registration(
-            id, task_class, dict(fields), frozenset(tags), sentence, dict(options or {})
+            id,
+            place_of(task_class),
+            dict(fields),
+            frozenset(tags),
+            summary or first_paragraph(task_class),
+            dict(options or {}),
+            task_class(**fields).episode_steps(),
         )
+        vars(registration)["task_class"] = task_class
         before = registrations.get(id)
-        if before is not None and _content(before) != _content(registration):
-            raise ValueError(
-                f"{id} is registered already, for {before.task_class.__module__}:"
-                f"{before.task_class.__qualname__} with {before.fields}; give this one another name"
-                " or version"
-            )
-        for listener in on_register:
+        awaited = before is not None and not before.imported
+        if before is not None and not before.same(registration):
+            if not awaited or before.place != registration.place:
+                raise ValueError(
+                    f"{id} is registered already, for {before.place} with {before.fields}; give"
+                    " this one another name or version"
+                )
+            awaited = False  # the table is older than the code
+        for listener in () if awaited else on_register:
             listener(registration)
         registrations[id] = registration
         return task_class

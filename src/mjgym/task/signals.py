@@ -1,4 +1,4 @@
-"""Labels of an observation's numbers."""
+"""Names, units and sources of the numbers in an observation."""
 
 import dataclasses
 
@@ -33,5 +33,5 @@ class Signal:
 
 
 def vector_names(*names: str) -> tuple[str, ...]:
-    """Names of vectors' components: "ball" gives "ball x", "ball y", "ball z"."""
+    """List the names of vectors' components: "ball" gives "ball x", "ball y", "ball z"."""
     return tuple(f"{name} {axis}" for name in names for axis in "xyz")

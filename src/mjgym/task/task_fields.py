@@ -11,34 +11,46 @@ from typing import Any, Self
 import numpy as np
 
 TIMES = ("time_limit", "control_timestep", "physics_timestep")  # fields in s
-WHOLE = 1e-8  # tolerance of a ratio of two times to a whole number
+LARGEST = 2**63 - 1  # whole number
+WHOLE_TOLERANCE = 1e-8  # tolerance of a ratio of two times to a whole number
 
 
 def steps_in(time_limit: float, control_timestep: float) -> int | None:
-    """Control steps until a time limit (s); None if it is infinite."""
+    """Control steps until a time limit (s), at least one; None if it is infinite.
+
+    Raises:
+        ValueError: a time is not positive, or too large a number; the message names it.
+    """
+    for name, seconds in (("time_limit", time_limit), ("control_timestep", control_timestep)):
+        require_time(name, seconds)
     if time_limit == float("inf"):
         return None
     # Rounding must not add a step.
-    return math.ceil(time_limit / control_timestep - WHOLE)
+    return max(1, math.ceil(time_limit / control_timestep - WHOLE_TOLERANCE))
+
+
+def require_time(name: str, seconds: float) -> None:
+    """Raise a ValueError that begins with the name unless a time is positive, and a float."""
+    if isinstance(seconds, int) and seconds > LARGEST:
+        raise ValueError(f"{name} must be at most {LARGEST}, got a larger number")
+    if not seconds > 0:
+        raise ValueError(f"{name} must be positive, got {seconds} s")
 
 
 def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
-    """Refuse invalid values of a task's fields.
-
-    Raises:
-        TypeError: a value is not of the field's type; the message names it and the valid types.
-        ValueError: a value is NaN, or a time is not positive; the message names it.
-    """
+    """Refuse invalid values of a task's fields."""
     task, annotated = cls.__name__, _types(cls)
     for name, value in values.items():
         plain = value is None or isinstance(value, _PLAIN)  # objects are checked by their tasks
         if plain and name in annotated and not _fits(value, annotated[name]):
-            raise TypeError(f"{task}: {name} must be {_words(annotated[name])}, got {value!r}")
+            raise TypeError(f"{task}: {name} must be {_type_name(annotated[name])}, got {value!r}")
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise ValueError(f"{task}: {name} must be at most {LARGEST}, got a larger number")
         if any(math.isnan(x) for x in _floats(value)):
             raise ValueError(f"{task}: {name} must be a number, got {value!r}")
     for name in TIMES:
-        if name in values and not values[name] > 0:
-            raise ValueError(f"{task}: {name} must be positive, got {values[name]} s")
+        if name in values:
+            require_time(f"{task}: {name}", values[name])
 
 
 def _types(cls: type[Any]) -> dict[str, Any]:
@@ -57,11 +69,11 @@ _TAKEN: dict[Any, tuple[type[Any], ...]] = {
     type(None): (type(None),),
 }
 _PLAIN = (str, bool, int, float, np.generic, np.ndarray, list, tuple, dict)
-_WORDS = {float: "a number", int: "a whole number", bool: "True or False", str: "text"}
+_TYPE_NAMES = {float: "a number", int: "a whole number", bool: "True or False", str: "text"}
 
 
 def _fits(value: Any, annotated: Any) -> bool:
-    """Whether a value matches an annotation; True unless the annotation is a plain type."""
+    """Tell whether a value matches an annotation; True unless the annotation is a plain type."""
     origin, arguments = typing.get_origin(annotated), typing.get_args(annotated)
     if annotated in _TAKEN:
         is_bool = isinstance(value, bool | np.bool_)
@@ -78,18 +90,18 @@ def _fits(value: Any, annotated: Any) -> bool:
     return True
 
 
-def _words(annotated: Any) -> str:
+def _type_name(annotated: Any) -> str:
     origin, arguments = typing.get_origin(annotated), typing.get_args(annotated)
-    if annotated in _WORDS:
-        return _WORDS[annotated]
+    if annotated in _TYPE_NAMES:
+        return _TYPE_NAMES[annotated]
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(_words(one) for one in arguments)
+        return " or ".join(_type_name(one) for one in arguments)
     if origin is typing.Literal:
         return " or ".join(map(repr, arguments))
     if origin is tuple and arguments[-1:] == (...,):
-        return f"a sequence, each {_words(arguments[0])}"
+        return f"a sequence, each {_type_name(arguments[0])}"
     if origin is tuple:
-        return f"a sequence of {len(arguments)}, each {_words(arguments[0])}"
+        return f"a sequence of {len(arguments)}, each {_type_name(arguments[0])}"
     return "None" if annotated is type(None) else getattr(annotated, "__name__", str(annotated))
 
 

@@ -5,9 +5,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym import mjcf
 from mjgym.task import Task
-from mjgym.task.models import free_frames, numbers
+from mjgym.task.models import free_frames, numbers, physics_spec
 
 
 def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.MjModel, np.ndarray]:
@@ -15,14 +14,11 @@ def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.M
 
     States and dynamics are the same to the bit.
 
-    Args:
-        model: result of `compile_model`.
-
     Returns:
         The model, and the ids (n,) of its geoms: `model` and all geoms, if visual geoms affect
         inertias or the task's model has changed.
     """
-    spec = mjcf.without_textures(task.model())
+    spec = physics_spec(task)
     whole = spec.compile()
     free_frames(whole, task.varies)
     physical = _physical_geoms(whole)
@@ -30,11 +26,15 @@ def compile_without_visuals(task: Task, model: mujoco.MjModel) -> tuple[mujoco.M
         spec.delete(geom)
     for tendon in [tendon for tendon in spec.tendons if not _is_physical(whole, tendon.id)]:
         spec.delete(tendon)
-    bare = spec.compile()
+    every = model, np.arange(model.ngeom)
+    try:
+        bare = spec.compile()
+    except ValueError:  # a body that moves has its mass from them
+        return every
     free_frames(bare, task.varies)
     of_geoms = (np.array_equal(getattr(whole, x), getattr(bare, x)) for x in _OF_GEOMS)
     if not (_same(whole, model) and _same(whole.opt, model.opt) and all(of_geoms)):
-        return model, np.arange(model.ngeom)
+        return every
     return bare, np.flatnonzero(physical)
 
 
@@ -53,7 +53,7 @@ _AROUND = tuple(int(x) for x in (mujoco.mjtWrap.mjWRAP_SPHERE, mujoco.mjtWrap.mj
 
 
 def _is_physical(model: mujoco.MjModel, tendon: int) -> bool:
-    """Whether a tendon exerts a force, or an actuator, constraint or sensor refers to it."""
+    """Tell whether a tendon exerts a force, or an actuator, constraint or sensor refers to it."""
     kind = int(mujoco.mjtObj.mjOBJ_TENDON)
     linked = model.eq_type == int(mujoco.mjtEq.mjEQ_TENDON)
     referred = (

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import shutil
 import socket
 import sys
@@ -16,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from mjgym.util.bounded import UserError
+
 
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
@@ -24,17 +27,15 @@ def replacing(path: str | Path) -> Iterator[Path]:
     It is in the same folder and has the same suffix; after an exception it is removed and `path` is
     untouched. A symbolic link is followed, and an existing file keeps its permissions. A special
     file such as /dev/stdout is written directly, as it cannot be replaced.
-
-    Raises:
-        OSError: its folder is missing or not writable; raised before anything is written.
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():
         yield target
         return
-    if not target.parent.is_dir():  # else the message would name the temporary file
-        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(target.parent))
-    handle, name = tempfile.mkstemp(target.suffix, f".{target.stem}-", target.parent)
+    require_folder(target)  # else the message would name the temporary file
+    begin = f".{target.stem}-"
+    _discard_left(target.parent, begin, target.suffix)
+    handle, name = tempfile.mkstemp(target.suffix, f"{begin}{_this_process()}-", target.parent)
     os.close(handle)
     part = Path(name)
     try:
@@ -50,6 +51,63 @@ def replacing(path: str | Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
+_HOST = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:6]
+_STAGE = ".part-"
+_OWNER = re.compile(rf"{_HOST}-(\d+)-\w+")
+
+
+def _discard_left(folder: Path, begin: str, end: str = "") -> None:
+    """Remove what processes of this machine that are no more have left of temporary entries."""
+    entries: list[Path] = []
+    with contextlib.suppress(OSError):  # a folder may be writable and not readable
+        entries += folder.iterdir() if sys.platform != "win32" else ()
+    for entry in entries:
+        if not (entry.name.startswith(begin) and entry.name.endswith(end)):
+            continue
+        middle = entry.name[len(begin) : len(entry.name) - len(end)]
+        if (owner := _OWNER.fullmatch(middle)) is None or _lives(int(owner[1])):
+            continue
+        with contextlib.suppress(OSError):
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+
+def _this_process() -> str:
+    return f"{_HOST}-{os.getpid()}"
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        return True
+    return True
+
+
+@contextlib.contextmanager
+def stage(folder: str | Path) -> Iterator[Path]:
+    """Context manager: a temporary folder in `folder`, removed in the end.
+
+    What a killed process has left of others there is removed too.
+    """
+    _discard_left(Path(folder), _STAGE)
+    made = Path(tempfile.mkdtemp(prefix=f"{_STAGE}{_this_process()}-", dir=folder))
+    try:
+        yield made
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def require_folder(path: str | Path) -> None:
+    """Raise OSError unless there is a folder for a file, in which files may be written."""
+    folder = Path(path).absolute().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "no file can be written there", str(folder))
+
+
 def require_new(path: str | Path) -> None:
     """Raise FileExistsError if a file or folder would be overwritten."""
     if Path(path).exists():
@@ -59,35 +117,24 @@ def require_new(path: str | Path) -> None:
 def require_empty(folder: str | Path) -> None:
     """Raise FileExistsError unless a folder is new or empty."""
     folder = Path(folder)
+    if folder.is_dir():
+        _discard_left(folder, _STAGE)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder} is there already")
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file atomically, see `replacing`.
-
-    Raises:
-        OSError: it cannot be written; the old content is untouched.
-    """
+    """Write a file atomically, see `replacing`."""
     with replacing(path) as part:
         part.write_bytes(content)
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a UTF-8 text file atomically, see `replacing`.
-
-    Raises:
-        OSError: it cannot be written; the old content is untouched.
-    """
     write_bytes(path, text.encode())
 
 
 def write_together(contents: Mapping[Path, bytes]) -> None:
-    """Write several files, all of them or none; missing folders are created.
-
-    Raises:
-        OSError: one cannot be written; the old contents are untouched.
-    """
+    """Write several files, all of them or none; missing folders are created."""
     before = {path: path.read_bytes() if path.exists() else None for path in contents}
     folders = {parent for path in contents for parent in path.parents if not parent.exists()}
     try:
@@ -114,23 +161,16 @@ def filling(folder: str | Path) -> Iterator[Path]:
 
     It is created in `folder`, which is created with its parents if missing; after an exception
     both are as they were. New entries must not exist in `folder`.
-
-    Raises:
-        OSError: the folder cannot be created or written to.
     """
     folder = Path(folder)
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
-    stage: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        stage = Path(tempfile.mkdtemp(prefix=".part-", dir=folder))
-        yield stage
-        for entry in sorted(stage.iterdir()):
-            entry.rename(folder / entry.name)
-        stage.rmdir()
+        with stage(folder) as made:
+            yield made
+            for entry in sorted(made.iterdir()):
+                entry.rename(folder / entry.name)
     except BaseException:
-        if stage is not None:
-            shutil.rmtree(stage, ignore_errors=True)
         for parent in missing:
             with contextlib.suppress(OSError):
                 parent.rmdir()
@@ -147,12 +187,12 @@ def alone(path: str | Path) -> Iterator[None]:
     places = f"{Path.home()} {Path(path).resolve()}"  # other users cannot open this user's file
     name = hashlib.sha256(places.encode()).hexdigest()[:16]
     with (Path(tempfile.gettempdir()) / f"mjgym-{name}.lock").open("a+b") as file:
-        while not _lock(file.fileno()):
+        while not lock(file.fileno()):
             time.sleep(0.05)
         yield
 
 
-class HeldError(RuntimeError):
+class HeldError(UserError, RuntimeError):
     """Another process holds a folder; the message names it."""
 
 
@@ -162,10 +202,6 @@ def held(folder: str | Path) -> Iterator[None]:
 
     The system gives the lock up with the process that holds it, so that what a killed one has left
     holds nobody up. Folders that are made and still empty in the end are removed.
-
-    Raises:
-        HeldError: another process, or another part of this one, works there.
-        OSError: the folder cannot be made or written to.
     """
     folder = Path(folder)
     new = [parent for parent in (folder, *folder.parents) if not parent.exists()]
@@ -192,7 +228,7 @@ def held(folder: str | Path) -> Iterator[None]:
 def _locked(path: Path) -> Iterator[IO[bytes]]:
     while True:
         with path.open("a+b") as stream:
-            if not _lock(stream.fileno()):
+            if not lock(stream.fileno()):
                 stream.seek(0)
                 holder = stream.read(200).decode(errors="replace") or "another process"
                 raise HeldError(f"{path.parent} is in use by {holder}")
@@ -205,7 +241,8 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(handle: int) -> bool:
+    def lock(handle: int) -> bool:
+        """Take the system's lock of an open file; False if somebody else has it."""
         os.lseek(handle, 1 << 20, os.SEEK_SET)  # behind the content, which others may read
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -216,7 +253,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(handle: int) -> bool:
+    def lock(handle: int) -> bool:
+        """Take the system's lock of an open file; False if somebody else has it."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -1,5 +1,7 @@
 """Registries of named objects, from the package and from users' modules."""
 
+import importlib
+import pkgutil
 import sys
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -17,25 +19,22 @@ class Catalogue(Generic[Thing]):
     Args:
         kind: of the objects, for messages.
         base: their base class.
+        package: whose modules register objects, imported before the first look-up; none if empty.
     """
 
-    def __init__(self, kind: str, base: type[Thing]) -> None:
+    def __init__(self, kind: str, base: type[Thing], package: str = "") -> None:
         self._kind = kind
         self._base = base
+        self._package = package
         self._things: dict[str, Thing] = {}
         self._sources: dict[str, Callable[[str], Thing]] = {}
         self._found: dict[str, Thing] = {}  # by "prefix:rest" or "module:Class"
 
     def add(self, name: str, thing: Thing) -> None:
-        """Register an object under a name."""
         self._things[name] = thing
 
     def register(self, name: str, **fields: Any) -> Callable[[ThingType], ThingType]:
-        """Class decorator: register an instance of a class under a name.
-
-        Args:
-            **fields: field values of the instance.
-        """
+        """Class decorator: register an instance of a class under a name."""
 
         def decorate(thing_class: ThingType) -> ThingType:
             self.add(name, thing_class(**fields))
@@ -47,21 +46,18 @@ class Catalogue(Generic[Thing]):
         """Register a function from "rest" to the object named "prefix:rest"."""
         self._sources[prefix] = source
 
+    def _import_package(self) -> None:
+        if self._package:
+            folder, self._package = importlib.import_module(self._package), ""
+            for module in pkgutil.iter_modules(folder.__path__, f"{folder.__name__}."):
+                importlib.import_module(module.name)
+
     def names(self) -> list[str]:
-        """All registered names, sorted."""
+        self._import_package()
         return sorted(self._things)
 
     def find(self, name: str | Thing, *, argument: str = "") -> Thing:
-        """Look up an object by its name or "module:Class"; objects are returned as they are.
-
-        Args:
-            name: the name, or an object.
-            argument: the keyword argument that holds the name, for messages; the kind by default.
-
-        Raises:
-            TypeError: it is neither a name nor such an object.
-            ValueError: there is no such object; the message names the nearest ones.
-        """
+        """Look up an object by its name or "module:Class"; objects are returned as they are."""
         if isinstance(name, self._base):
             return name
         asked = argument or self._kind
@@ -70,6 +66,7 @@ class Catalogue(Generic[Thing]):
                 f'{asked}: expected a name, "module:Class" or an instance of'
                 f" {self._base.__name__}, not {name!r}"
             )
+        self._import_package()
         for known in (self._things, self._found):
             if name in known:
                 return known[name]
@@ -83,7 +80,7 @@ class Catalogue(Generic[Thing]):
         raise ValueError(f'{asked}: no {name!r}{hint} (or "module:Class" of your own)')
 
     def _fits(self, value: Any) -> bool:
-        """Whether an attribute of a module is such an object, or a class of them."""
+        """Tell whether an attribute of a module is such an object, or a class of them."""
         if isinstance(value, type):
             return issubclass(value, self._base)
         return isinstance(value, self._base)

@@ -28,16 +28,11 @@ def split(text: str) -> tuple[str, str] | None:
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is the path of a Python file."""
     return text.endswith(".py")
 
 
 def outside(value: Any) -> list[str]:
-    """References to code outside this package, in plain data.
-
-    Args:
-        value: text, or mappings and lists of text; names of mappings count too.
-    """
+    """References to code outside this package, in plain data."""
     return list(dict.fromkeys(_outside(value)))
 
 
@@ -63,18 +58,12 @@ def module_of(text: str) -> str:
 
 
 def is_packaged(module: str) -> bool:
-    """Whether a module is part of this project's packages; True for the empty name."""
+    """Tell whether a module is part of this project's packages; True for the empty name."""
     return not module or module.partition(".")[0] in _PACKAGES
 
 
 def load(text: str) -> Any:
-    """The class, function or object that "module:name" names; "name" may have dots.
-
-    Raises:
-        ValueError: the text is not such a reference; nothing is imported.
-        ImportError: the module cannot be imported.
-        AttributeError: the module has no such name.
-    """
+    """The class, function or object that "module:name" names; "name" may have dots."""
     reference = split(text)
     if reference is None or not _is_dotted(reference[1]):
         raise ValueError(f'{text!r} is not of the form "module:name"')

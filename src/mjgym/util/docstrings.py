@@ -14,7 +14,6 @@ def docstring(cls: type) -> str:
 
 
 def first_paragraph(cls: type) -> str:
-    """The first paragraph of a class's docstring, in one line."""
     return docstring(cls).partition("\n\n")[0].replace("\n", " ")
 
 

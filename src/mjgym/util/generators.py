@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-WORDS = 6  # of 64 bits, in the state of a generator
+STATE_WORDS = 6  # of 64 bits, in the state of a generator
 
 
 def encode(rng: np.random.Generator) -> np.ndarray:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mjgym.util.bounded import opened
+
 _HEADERS = {  # by the version of an array's format
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -31,16 +33,8 @@ def read(path: str | Path, wanted: Callable[[str], bool], most: int) -> dict[str
 
     NumPy allocates the size in a header before it reads on, and an archive may inflate to a
     thousand times its size: both are checked first. Pickled objects are never loaded.
-
-    Args:
-        wanted: whether to read an array of this name.
-        most: maximum total size in bytes.
-
-    Raises:
-        OSError: the file cannot be read.
-        ValueError: it is not an NPZ file, is damaged, or too large.
     """
-    with Path(path).open("rb") as file:
+    with opened(path) as file:
         if not zipfile.is_zipfile(file):
             raise ValueError("not an NPZ file")
         try:
@@ -66,6 +60,15 @@ def read(path: str | Path, wanted: Callable[[str], bool], most: int) -> dict[str
             reason = str(error).strip("'") or type(error).__name__
             raise ValueError(reason) from None
     return arrays
+
+
+def names(path: str | Path) -> list[str]:
+    """List the names of the arrays in a file."""
+    try:
+        with opened(path) as file, zipfile.ZipFile(file) as archive:
+            return [name.removesuffix(".npy") for name in archive.namelist()]
+    except _DAMAGE as error:
+        raise ValueError(str(error)) from None
 
 
 def _size(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> int:

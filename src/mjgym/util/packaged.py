@@ -1,6 +1,8 @@
-"""Packaged files (models, guides, gallery, example programs), and how to install extras."""
+"""Files of this package and of others, and how to install extras."""
 
 import functools
+import importlib.util
+import os
 from pathlib import Path
 
 from mjgym.util.suggestions import did_you_mean
@@ -8,18 +10,23 @@ from mjgym.util.suggestions import did_you_mean
 
 @functools.cache
 def assets() -> Path:
-    """The folder of models, guides and the gallery."""
     return _folder("assets")
 
 
 @functools.cache
 def scripts() -> Path:
-    """The folder of tutorials and examples."""
     return _folder("scripts")
 
 
+def package_folder(name: str) -> Path:
+    """The folder of another installed package, which is not imported."""
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"{name} is not installed", name=name)
+    return Path(spec.origin).parent
+
+
 def install(extra: str) -> str:
-    """The command that installs an extra, in a clone."""
     return f'pip install -e ".[{extra}]"'
 
 
@@ -32,14 +39,11 @@ def _folder(name: str) -> Path:
 def asset_path(name: str) -> Path:
     """The path of one of the package's assets.
 
-    Args:
-        name: relative to the assets folder, e.g. "dmc/walker.xml".
-
     Raises:
         FileNotFoundError: no such asset; the message names the nearest ones.
     """
-    path = assets() / name
-    if path.is_file():
+    path = Path(os.path.normpath(assets() / name))
+    if path.is_file() and path.is_relative_to(assets()):  # a path from the root is any file
         return path
     known = sorted(p.relative_to(assets()).as_posix() for p in assets().rglob("*.xml"))
     hint = did_you_mean(name, known) or f" in {assets()}"

@@ -19,16 +19,11 @@ COMMANDS, FORMATS, LAWS = "mjgym.commands", "mjgym.formats", "mjgym.laws"
 
 @functools.cache
 def declared(group: str) -> Mapping[str, EntryPoint]:
-    """Entry points of a group by name."""
     return {entry.name: entry for entry in entry_points(group=group)}
 
 
 def load(group: str, name: str) -> Any:
-    """The object of an entry point.
-
-    Raises:
-        LookupError: no installed package declares it.
-    """
+    """The object of an entry point."""
     entry = declared(group).get(name)
     if entry is None:
         raise LookupError(f"no installed package offers {name!r} ({group})")

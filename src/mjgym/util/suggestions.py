@@ -11,12 +11,6 @@ def close(word: object, known: Iterable[str], most: int = 3, alike: float = ALIK
     """The known words most similar to an unknown one, the nearest first; case is ignored.
 
     If there are none, those that contain it: "panda" suggests "PandaGripper".
-
-    Args:
-        word: the unknown word; compared as text.
-        known: the known words; those with a leading underscore are never suggested.
-        most: maximum number of suggestions.
-        alike: minimum similarity, from 0 to 1.
     """
     text, most = str(word).lower(), max(most, 1)
     public: dict[str, list[str]] = {}  # by their lower-case form

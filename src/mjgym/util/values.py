@@ -1,6 +1,5 @@
 """Values of arguments and settings: checked, converted to annotated types, as plain data."""
 
-import ast
 import contextlib
 import types
 import typing
@@ -9,18 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.util.bounded import literal
+
 
 def whole_number(argument: str, value: Any, least: int = 1, most: int | None = None) -> int:
-    """The value, checked to be a whole number within bounds.
-
-    Args:
-        argument: its name, for the message.
-        least: lower bound.
-        most: upper bound; None for no bound.
-
-    Raises:
-        ValueError: not a whole number, or out of bounds; the message begins with the argument.
-    """
+    """The value, checked to be a whole number within bounds."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ValueError(f"{argument}: must be a whole number, got {value!r}")
     if most is not None and not least <= value <= most:
@@ -28,6 +20,15 @@ def whole_number(argument: str, value: Any, least: int = 1, most: int | None = N
     if value < least:
         raise ValueError(f"{argument}: must be at least {least}, got {value}")
     return int(value)
+
+
+def unmasked(argument: str, value: Any) -> Any:
+    """The value, a masked array without masked entries as a plain one."""
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    if (masked := np.argwhere(np.ma.getmaskarray(value))).size:
+        raise ValueError(f"{argument}: a number is masked, at index {masked[0].tolist()}")
+    return value.data
 
 
 def plain(value: Any) -> Any:
@@ -56,13 +57,10 @@ def convert(value: Any, hint: Any) -> Any:
     Args:
         value: text, or as parsed from YAML.
         hint: a type, `Literal`, union, tuple or mapping; for `Any` the value is returned as it is.
-
-    Raises:
-        ValueError: the value is not of this type.
     """
     try:
         return _converted(value, hint)
-    except (KeyError, OverflowError, SyntaxError, TypeError) as error:
+    except (KeyError, OverflowError, SyntaxError, TypeError, ValueError) as error:
         raise ValueError(value) from error
 
 
@@ -81,7 +79,7 @@ def _converted(value: Any, hint: Any) -> Any:
         return _number(value, kind)
     if isinstance(value, str) and kind is not str:
         words = _WORDS.get(kind)
-        value = words[value.strip().lower()] if words else ast.literal_eval(value)
+        value = words[value.strip().lower()] if words else literal(value)
     if kind is tuple and isinstance(value, list | tuple):
         kinds = inner[:1] * len(value) if Ellipsis in inner else inner or (Any,) * len(value)
         value = tuple(_converted(item, each) for item, each in zip(value, kinds, strict=True))

@@ -48,11 +48,7 @@ class Distribution(Written):
         return self._support
 
     def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        """Draw several times independently, (n, *shape).
-
-        Args:
-            first: number of earlier draws; see `Sequence`.
-        """
+        """Draw several times independently, (n, *shape)."""
         raise NotImplementedError
 
     def __call__(
@@ -63,9 +59,6 @@ class Distribution(Written):
         Args:
             shape: of the draw; None for the shape of the parameters.
             index: number of earlier draws; see `Sequence`.
-
-        Raises:
-            ValueError: the parameters do not broadcast to the shape.
         """
         result: np.ndarray = self.draws(rng, 1, self.shape if shape is None else shape, index)[0]
         return result
@@ -90,7 +83,6 @@ class Distribution(Written):
 
 
 def shape_of(value: Value) -> Shape:
-    """The shape of a number, an array or a distribution's draws."""
     return value.shape if isinstance(value, Distribution) else np.shape(value)
 
 
@@ -103,14 +95,7 @@ def support_of(value: Value) -> Support:
 
 
 def check_numbers(owner: str, name: str, value: Value) -> None:
-    """Raise if a parameter is neither finite numbers nor a distribution.
-
-    Args:
-        owner: the distribution's name, for the message.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """Raise if a parameter is neither finite numbers nor a distribution."""
     if isinstance(value, Distribution):
         return
     try:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mjgym.arrays import shape
 from mjgym.sim import Simulation, Single
-from mjgym.util.generators import WORDS, decode, encode
+from mjgym.util.generators import STATE_WORDS, decode, encode
 from mjgym.variation.varying import Varying
 
 ROUNDING = 1e-9  # s, of times that are sums
@@ -62,7 +62,6 @@ class Draws:
         scratch.restore_defaults(lambda model: self.varying.write(model, present))
 
     def push(self, i: int, scratch: Single) -> None:
-        """Write the forces of a simulation's episode into the scratch simulation of its start."""
         fields = {name: getattr(scratch.view, name) for name in self.varying.forces}
         self.varying.push(fields, self._present(i))
 
@@ -99,7 +98,7 @@ class Draws:
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Copies of everything the next values depend on, and of the current values by key."""
-        words = np.empty((len(rows), WORDS), dtype=np.uint64)
+        words = np.empty((len(rows), STATE_WORDS), dtype=np.uint64)
         for k, i in enumerate(rows.tolist()):
             words[k] = encode(self._rngs[i])
         present = {f"variation.{key}": values[rows] for key, values in self.values.items()}

@@ -11,7 +11,7 @@ from mujoco.batch import MODEL_FIELDS
 
 from mjgym.sim.bounds import RESIZABLE
 from mjgym.sim.engine import get_field
-from mjgym.sim.fields import KINDS, PREFIXES, QVEL, object_of, rows
+from mjgym.sim.fields import KINDS, PREFIXES, field_rows, object_of
 from mjgym.util.suggestions import did_you_mean
 
 # Fields writable at run time besides the numbers of a model's elements.
@@ -79,12 +79,7 @@ _KEY = re.compile(r"(?P<field>[\w.]+)(?:\[(?P<inside>.*)\])?")
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a field of MjModel, or of `FORCES`.
-
-    Args:
-        index: of the part in the field.
-        numbers: the model's, there.
-    """
+    """A part of a field of MjModel, or of `FORCES`."""
 
     key: str
     field: str
@@ -93,12 +88,7 @@ class Part:
 
 
 def find(key: str, model: mujoco.MjModel) -> Part:
-    """The part of a model that a key names, see `mjgym.variation.varying.Varying`.
-
-    Raises:
-        ValueError: there is no such field, element or column, or it cannot vary; the message says
-            why, and suggests the nearest valid names.
-    """
+    """Find the part of a model that a key names, see `mjgym.variation.varying.Varying`."""
     if not isinstance(key, str) or (match := _KEY.fullmatch(key.strip())) is None:
         raise ValueError(f"vary: {key!r} is not of the form field or field[name, column]")
     field, inside = match["field"], match["inside"]
@@ -113,7 +103,13 @@ def find(key: str, model: mujoco.MjModel) -> Part:
     else:
         pattern, *columns = items or ["*"]
         ids = _matching(key, field, pattern, model)
-        usable = _usable(key, field, ids, pattern, model)
+        obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
+        if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
+            first, reason = next(iter(obstacles.items()))
+            kind = _kind(field)
+            name = mujoco.mj_id2name(model, object_of(kind), first) or str(first)
+            raise ValueError(f"vary: {key!r}: {kind} {name!r} {reason}")
+        usable = np.array([i for i in ids.tolist() if i not in obstacles], dtype=np.int64)
         index = (_rows(field, usable, model), *_columns(key, field, columns, whole.shape[1:]))
     return Part(key, field, index, np.array(whole[index], dtype=float))
 
@@ -162,25 +158,11 @@ def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.n
     return np.array(chosen, dtype=np.int64)
 
 
-def _usable(
-    key: str, field: str, ids: np.ndarray, pattern: str, model: mujoco.MjModel
-) -> np.ndarray:
-    obstacles = {i: reason for i in ids.tolist() if (reason := _obstacle(field, i, model))}
-    if obstacles and (pattern != "*" or len(obstacles) == len(ids)):
-        first, reason = next(iter(obstacles.items()))
-        kind = _kind(field)
-        name = mujoco.mj_id2name(model, object_of(kind), first) or str(first)
-        raise ValueError(f"vary: {key!r}: {kind} {name!r} {reason}")
-    return np.array([i for i in ids.tolist() if i not in obstacles], dtype=np.int64)
-
-
 def _rows(field: str, ids: np.ndarray, model: mujoco.MjModel) -> np.ndarray:
-    if field.startswith(("dof_", "qfrc_")):
-        return rows(model, QVEL, ids)
     if field.startswith("hfield_"):
         spans = [(model.hfield_adr[i], model.hfield_nrow[i] * model.hfield_ncol[i]) for i in ids]
         return np.concatenate([np.arange(start, start + count) for start, count in spans])
-    return ids
+    return field_rows(model, field, ids)
 
 
 def _obstacle(field: str, i: int, model: mujoco.MjModel) -> str | None:

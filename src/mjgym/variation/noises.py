@@ -32,12 +32,10 @@ class Noise:
 
 
 def additive(distribution: Distribution) -> Noise:
-    """Each number plus a draw."""
     return Noise(distribution, operator.add)
 
 
 def multiplicative(distribution: Distribution) -> Noise:
-    """Each number times a draw."""
     return Noise(distribution, operator.mul)
 
 

@@ -23,11 +23,7 @@ class Variation(Written):
 
 
 def variation(value: "Value | Variation") -> Variation:
-    """A number, an array, a distribution or a variation as a variation.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """A number, an array, a distribution or a variation as a variation."""
     if isinstance(value, Variation):
         return value
     return Variation(value if isinstance(value, Distribution) else Constant(value))

@@ -195,7 +195,7 @@ class Varying:
         return np.array(data.ten_length)
 
     def _what_follows(self, model: mujoco.MjModel) -> tuple[str, ...]:
-        """Names of the fields that change with the varied ones, found by probing the engine."""
+        """Find the fields that change with the varied ones by probing the engine."""
         changed: set[str] = set()
         for factor, offset in _PROBES:
             probe = copy.copy(model)
@@ -219,18 +219,10 @@ class Varying:
         return tuple(sorted(changed.difference(self.fields)))
 
     def draw(self, rng: np.random.Generator, number: int) -> dict[str, np.ndarray]:
-        """The values of an episode by key.
-
-        Args:
-            number: of earlier episodes.
-
-        Raises:
-            ValueError: a draw is invalid for the engine.
-        """
+        """The values of an episode by key."""
         return {key: target.draw(rng, number) for key, target in self.targets.items()}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:
-        """Write an episode's values, and the fields derived from them, to a model."""
         self._write_draws(model, values)
         self.follow(model)
 
@@ -312,6 +304,5 @@ def _write(model: mujoco.MjModel, part: Part, values: np.ndarray) -> None:
 
 
 def _numbers(model: mujoco.MjModel) -> dict[str, np.ndarray]:
-    """Copies of all arrays of a model that a batch can hold for each simulation, by name."""
     arrays = {name: np.array(get_field(model, name)) for name in MODEL_FIELDS}
     return {name: values for name, values in arrays.items() if values.size}

@@ -15,11 +15,7 @@ _known: dict[str, type["Written"]] = {}  # by name
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """Base of classes that `dataclasses.asdict` turns into dicts, and `revived` back.
-
-    Attributes:
-        variation_class: "module:Class".
-    """
+    """Base of classes that `dataclasses.asdict` turns into dicts, and `revived` back."""
 
     variation_class: str = field(init=False, repr=False, default="")
 
@@ -44,14 +40,7 @@ setattr(Written, _KEY, property(_own_class))
 
 
 def revived(value: Any) -> Any:
-    """Read variations back from dicts; everything else stays unchanged.
-
-    Args:
-        value: a keyword argument; any part may be the dict of a variation.
-
-    Raises:
-        ValueError: there is no such class, or it does not take these fields.
-    """
+    """Read variations back from dicts; everything else stays unchanged."""
     if isinstance(value, Mapping):
         inner = {key: revived(item) for key, item in value.items()}
         if _KEY in inner:

@@ -38,7 +38,7 @@ _BUTTONS = (Command.PAUSE, Command.STEP, Command.RESET, Command.NEXT)
 
 
 @dataclass
-class _Drawn:
+class _BodyMesh:
     """A body's mesh on the page, instanced for the sub-environments that share its looks."""
 
     handle: Any
@@ -51,13 +51,6 @@ class BatchViewer:
 
     Each is drawn with the sizes, places and colours of its own episode. mjviser makes the meshes;
     textures of floors and the lights are the page's own.
-
-    Args:
-        camera: not used; the page has a free one, and begins with a view of all.
-        listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
-
-    Attributes:
-        url: what a browser on this machine opens.
 
     Raises:
         ViewerError: the server cannot be started, or the session asks for more than shapes.
@@ -99,7 +92,7 @@ class BatchViewer:
         for i in floors:
             self._add_floor(i)
         self._shapes = Shapes(self._model, floors, self._groups)
-        self._drawn: dict[Look, list[_Drawn]] = {}
+        self._drawn: dict[Look, list[_BodyMesh]] = {}
         self._added = itertools.count()  # names of meshes
         self._server.on_client_connect(self._look)
         self._server.gui.configure_theme(show_share_button=False)  # it would invite strangers
@@ -205,7 +198,7 @@ class BatchViewer:
                         setattr(drawn.handle, name, now)
 
     def _add_shapes(self) -> None:
-        found = self._shapes.found()
+        found = self._shapes.drawable()
         before, self._drawn = self._drawn, {}
         for look, shape in found.items():
             same = before.get(look, [])
@@ -213,7 +206,7 @@ class BatchViewer:
                 self._drawn[look] = before.pop(look)
             else:
                 self._drawn[look] = [
-                    _Drawn(self._add(mesh, len(shape.ids), shape.body), shape.body, shape.ids)
+                    _BodyMesh(self._add(mesh, len(shape.ids), shape.body), shape.body, shape.ids)
                     for mesh in shape.meshes
                 ]
         for drawn in itertools.chain.from_iterable(before.values()):

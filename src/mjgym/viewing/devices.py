@@ -7,6 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from mjgym.util.bounded import UserError
+
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 """Along and about the axes of the robot's base: x points ahead, y to the left, z up."""
 
@@ -21,10 +23,10 @@ MEANINGS = {
     GRIP: "close or open the fingers",
     OTHER: "the next arm",
 }
-"""How an arm's tool moves along axes and at presses."""
+"""Motion of an arm's tool along axes and at presses."""
 
 
-class DeviceError(RuntimeError):
+class DeviceError(UserError, RuntimeError):
     """A device cannot be used; the message says why and what to do."""
 
 
@@ -41,7 +43,7 @@ class Device(Protocol):
 
     @property
     def controls(self) -> Mapping[str, str]:
-        """Names of its controls, by axis and press."""
+        """The names of its controls, by axis and press."""
         ...
 
     def begin(self) -> None:
@@ -49,19 +51,11 @@ class Device(Protocol):
         ...
 
     def touched(self) -> bool:
-        """Whether it is in use, or something has been pressed since the last reading.
-
-        Raises:
-            DeviceError: it is disconnected.
-        """
+        """Tell whether it is in use, or something has been pressed since the last reading."""
         ...
 
     def read(self) -> Motion:
-        """The deflection now, and the presses since the last reading.
-
-        Raises:
-            DeviceError: it is disconnected.
-        """
+        """The deflection now, and the presses since the last reading."""
         ...
 
     def close(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.actions import UNLIMITED, Action
+from mjgym.util.bounded import UserError
 from mjgym.viewing import devices
 from mjgym.viewing.devices import AXES, Device
 from mjgym.viewing.keyboard import Keyboard
@@ -16,20 +17,12 @@ _GRIPPER = "gripper"
 COMMAND = {"x": "walk ahead or back", "y": "walk to the left or right", "rz": "turn"}
 
 
-class DrivingError(ValueError):
+class DrivingError(UserError, ValueError):
     """An environment whose actions nobody can give by hand; the message says why."""
 
 
 class Hands:
-    """The keyboard, and another device beside it.
-
-    Args:
-        clock: s, of the keyboard.
-        device: beside the keyboard; None for none.
-
-    Attributes:
-        help: the controls of the last device and their meanings, of what moves.
-    """
+    """The keyboard, and another device beside it."""
 
     help: tuple[tuple[str, str], ...]
 
@@ -46,7 +39,6 @@ class Hands:
         self.help = tuple((controls[name], meaning) for name, meaning in meanings.items())
 
     def begin(self) -> None:
-        """Forget all keys and buttons, at the start of an episode."""
         for device in self._devices:
             device.begin()
 
@@ -55,7 +47,6 @@ class Hands:
         self._keyboard.press(key)
 
     def touched(self) -> bool:
-        """Whether a device is in use, or something has been pressed since the last action."""
         touched = [device.touched() for device in self._devices]  # all are asked
         return any(touched)
 
@@ -128,7 +119,10 @@ class Driver(Hands):
         action = np.zeros(self._size)
         axes, presses = self.read()
         for press in presses:
-            self._obey(press)
+            if press == devices.GRIP:
+                self._closing[self.arm] = -1.0 if self._closing[self.arm] > 0 else 1.0
+            else:
+                self.arm = self.arms[(self.arms.index(self.arm) + 1) % len(self.arms)]
         for axis, deflection in zip(AXES, axes, strict=True):
             if axis in self._moved[self.arm]:
                 i, most = self._moved[self.arm][axis]
@@ -138,22 +132,9 @@ class Driver(Hands):
                 action[i] = self._closing.get(arm, 0.0) * most
         return action
 
-    def _obey(self, press: str) -> None:
-        if press == devices.GRIP:
-            self._closing[self.arm] = -1.0 if self._closing[self.arm] > 0 else 1.0
-        else:
-            self.arm = self.arms[(self.arms.index(self.arm) + 1) % len(self.arms)]
-
 
 class Commander(Hands):
-    """A legged robot's command by hand, which a policy follows.
-
-    Args:
-        env: the environment; its task has `commanded` and `command_ranges`.
-        policy: gives an action for an observation.
-        clock: s, of the keyboard.
-        device: beside the keyboard; None for none.
-    """
+    """A legged robot's command by hand, which a policy follows."""
 
     def __init__(
         self,
@@ -179,14 +160,7 @@ class Commander(Hands):
 
 
 def open_device(name: str) -> Device | None:
-    """The first connected device of a kind.
-
-    Args:
-        name: "gamepad" or "spacemouse"; "keyboard" for None: viewers hear of keys by themselves.
-
-    Raises:
-        DeviceError: there is none, it cannot be opened, or a package is missing.
-    """
+    """The first connected device of a kind."""
     if name == "gamepad":
         from mjgym.viewing.gamepad import Gamepad
 

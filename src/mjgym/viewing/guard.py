@@ -79,10 +79,6 @@ class Refused(Exception):
 class Policy:
     """Decides which requests are relayed.
 
-    Args:
-        listener: the socket that browsers connect to.
-        closed: paths that nobody may ask for.
-
     Attributes:
         token: what the printed address must hold, once; a cookie holds it from then on.
     """
@@ -95,12 +91,19 @@ class Policy:
         self._closed = closed
 
     def check(self, request: Request) -> Response | None:
-        """The response to a request that holds the token in its address; None to relay it.
-
-        Raises:
-            Refused: the request must not be relayed.
-        """
-        self._check_sender(request.headers)
+        """The response to a request that holds the token in its address; None to relay it."""
+        hosts = request.headers.get_all("host")
+        if len(hosts) != 1 or not self._is_host(hosts[0]):
+            raise Refused(http.HTTPStatus.FORBIDDEN, "this page is not served under that name")
+        if any(
+            _authority(origin) != hosts[0].lower() for origin in request.headers.get_all("origin")
+        ):
+            raise Refused(http.HTTPStatus.FORBIDDEN, "a page of another origin asks for this")
+        navigates = "navigate" in request.headers.get_all("sec-fetch-mode")
+        if not navigates and any(
+            s in _OTHER_SITES for s in request.headers.get_all("sec-fetch-site")
+        ):
+            raise Refused(http.HTTPStatus.FORBIDDEN, "a page of another site asks for this")
         path, _, query = request.path.partition("?")
         # Viewers may decode a path before they compare it.
         if not path.startswith("/") or urllib.parse.unquote(path).rstrip("/") in self._closed:
@@ -116,18 +119,8 @@ class Policy:
             raise Refused(http.HTTPStatus.FORBIDDEN, _INVITATION)
         return None
 
-    def _check_sender(self, headers: Headers) -> None:
-        hosts = headers.get_all("host")
-        if len(hosts) != 1 or not self._is_host(hosts[0]):
-            raise Refused(http.HTTPStatus.FORBIDDEN, "this page is not served under that name")
-        if any(_authority(origin) != hosts[0].lower() for origin in headers.get_all("origin")):
-            raise Refused(http.HTTPStatus.FORBIDDEN, "a page of another origin asks for this")
-        navigates = "navigate" in headers.get_all("sec-fetch-mode")
-        if not navigates and any(s in _OTHER_SITES for s in headers.get_all("sec-fetch-site")):
-            raise Refused(http.HTTPStatus.FORBIDDEN, "a page of another site asks for this")
-
     def _is_host(self, host: str) -> bool:
-        """Whether a Host means this machine. The port may be that of a tunnel's other end."""
+        """Tell whether a Host means this machine. The port may be that of a tunnel's other end."""
         try:
             name = urllib.parse.urlsplit(f"//{host}").hostname or ""
         except ValueError:

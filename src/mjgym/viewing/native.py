@@ -56,6 +56,7 @@ class Native:
     """
 
     def __init__(self, session: Session, camera: Camera) -> None:
+        session.scene = session.env.cameras.scene
         session.follow()
         view = session.twin.camera(camera)
         try:
@@ -83,7 +84,10 @@ class Native:
                 self._shown = shown
                 session.follow()
                 self._go_along(session)
-                self._mark(session)
+                scene, marks = self._viewer.user_scn, session.marks()
+                scene.ngeom = min(len(marks), scene.maxgeom)
+                for i in range(scene.ngeom):
+                    scene.geoms[i] = marks[i]
         self._tell(session)
         self._window.sync()
         return True
@@ -96,12 +100,6 @@ class Native:
         camera.lookat += view.lookat - self._aimed.lookat
         camera.distance *= view.distance / self._aimed.distance
         self._aimed = view
-
-    def _mark(self, session: Session) -> None:
-        scene, marks = self._viewer.user_scn, session.marks()
-        scene.ngeom = min(len(marks), scene.maxgeom)
-        for i in range(scene.ngeom):
-            scene.geoms[i] = marks[i]
 
     def _push(self, session: Session) -> None:
         model, data, perturb = session.twin.model, session.twin.data, self._viewer.perturb

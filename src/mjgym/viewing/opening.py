@@ -72,11 +72,7 @@ def launch(
 
 
 def place_of(argument: str, camera: Any, env: Any) -> int | Viewpoint:
-    """A camera as viewers take it: an index, -1 for the free one, or a viewpoint.
-
-    Raises:
-        ValueError: there is no such camera.
-    """
+    """A camera as viewers take it: an index, -1 for the free one, or a viewpoint."""
     task, model = env.unwrapped.task, env.unwrapped.model
     if camera is None:
         camera = pixels.viewpoint(task, model)
@@ -95,12 +91,7 @@ def open_viewer(
     port: int | None,
     out: "Console",
 ) -> Viewer:
-    """Open a window or a page on a session, and say where.
-
-    Raises:
-        PortError: the page cannot listen there.
-        ViewerError: there is no viewer for this; the message says why.
-    """
+    """Open a window or a page on a session, and say where."""
     batch = session.count is not None
     if batch and web is False:
         raise ViewerError("several sub-environments are shown on a page, not in a window")

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.rendering.twin import Twin
 
-DRAWN = 4  # paths, those that go farthest
+SHOWN_PATHS = 4  # paths, those that go farthest
 WIDTH = 0.06  # radius of a path, in mean sizes of the model's bodies
 NEAR, FAR = (1.0, 0.6, 0.1, 0.9), (1.0, 0.6, 0.1, 0.2)  # colours now and at the horizon
 ARROWS = (0.2, 0.8, 0.3, 0.9), (0.25, 0.5, 1.0, 0.9), (0.9, 0.3, 0.3, 0.9)  # colours, in turn
@@ -41,7 +41,7 @@ def planned(twin: Twin, states: Mapping[str, np.ndarray]) -> list[mujoco.MjvGeom
     colours = np.array(NEAR) * (1 - late) + np.array(FAR) * late
     return [
         _connector(_CAPSULE, path[t, i], path[t + 1, i], width, colours[t])
-        for i in np.argsort(-lengths)[:DRAWN]
+        for i in np.argsort(-lengths)[:SHOWN_PATHS]
         for t in range(len(path) - 1)
     ]
 

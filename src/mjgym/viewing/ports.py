@@ -20,9 +20,6 @@ def listen(host: str, port: int | None, first: int = FIRST) -> socket.socket:
         host: name or address of the interface.
         port: None for the first free one; 0 for any.
         first: where that search starts.
-
-    Raises:
-        PortError: the port is taken, or there is no such interface.
     """
     reason: object = ""
     try:
@@ -48,7 +45,7 @@ def listen(host: str, port: int | None, first: int = FIRST) -> socket.socket:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach an interface."""
+    """Tell whether only this machine can reach an interface."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

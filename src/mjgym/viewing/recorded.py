@@ -44,11 +44,6 @@ class Replay(Session):
         return action
 
     def place(self, state: Mapping[str, np.ndarray]) -> None:
-        """Go to a recorded state.
-
-        Raises:
-            DemonstrationError: it is empty, or of another model.
-        """
         self._observation = place(self.env, state)
 
     def reset(self, seed: int, ended: str = "") -> None:

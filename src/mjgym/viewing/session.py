@@ -1,6 +1,7 @@
-"""A policy that acts in an environment or in a batch, as fast as the simulated time goes by."""
+"""Run a policy in an environment or a batch in real time, for a viewer."""
 
 import enum
+import functools
 import queue
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +14,7 @@ import numpy as np
 from mjgym.envs.infos import TERMS
 from mjgym.envs.overlays import Overlay
 from mjgym.loop.states import in_simulation
+from mjgym.mjcf import Spec
 from mjgym.planning import Planner
 from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
@@ -74,8 +76,7 @@ class Session:
         env: the environment, unwrapped.
         count: of sub-environments; None for a single environment.
         overlay: drawn by viewers in addition to shapes.
-        twin: the textured model and data, in the state of the environment (in a batch, of the last
-            sub-environment that `follow` was asked for).
+        scene: makes the twin's spec; pages draw no skins, windows set one that has them.
         speed: as a multiple of real time.
         progress: where the episode is; never changed, but replaced.
         episode: counts the starts.
@@ -99,7 +100,7 @@ class Session:
         self.env: Any = env.unwrapped
         self.count: int | None = getattr(self.env, "num_envs", None)
         self.overlay: Overlay = self.env.cameras.overlay
-        self.twin = Twin(self.env.task.model, self.env.model, QUALITIES["reference"])
+        self.scene: Callable[[], Spec] = self.env.task.model
         self.paused = False
         self.speed = 1.0
         self.episode = 0
@@ -113,6 +114,15 @@ class Session:
         self._drawn: tuple[tuple[int, int], list[mujoco.MjvGeom]] = (-1, -1), []
         self._pushed: float | None = None  # s on the clock, when a force was last renewed
         self.reset(seed)
+
+    @functools.cached_property
+    def twin(self) -> Twin:
+        """The textured model and data, in the state of the environment.
+
+        In a batch, of the last sub-environment that `follow` was asked for. It is compiled when it
+        is first used, so with the scene that the viewer has set.
+        """
+        return Twin(self.scene, self.env.model, QUALITIES["reference"])
 
     def ask(self, command: Command) -> None:
         """Let a command be obeyed at the next `advance`; from any thread."""

@@ -68,7 +68,7 @@ class Shapes:
                 self._meshes[look] = self._mesh(look[0], model)
         return True
 
-    def found(self) -> dict[Look, Shape]:
+    def drawable(self) -> dict[Look, Shape]:
         """The shapes that there are to draw, by look; other meshes are forgotten."""
         shapes: dict[Look, Shape] = {}
         for i in sorted(self._looks):

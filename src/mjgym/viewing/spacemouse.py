@@ -89,11 +89,7 @@ class SpaceMouse(PolledDevice):
 
 
 def first() -> SpaceMouse:
-    """The first SpaceMouse that is connected.
-
-    Raises:
-        DeviceError: there is none, it does not open, or hidapi is missing.
-    """
+    """The first SpaceMouse that is connected."""
     hid = _hidapi()
     found = hid.enumerate()
     for about in found:
@@ -115,7 +111,6 @@ def first() -> SpaceMouse:
 
 
 def is_spacemouse(about: dict[str, Any]) -> bool:
-    """Whether an entry of hidapi's list is one."""
     return about["vendor_id"] in MAKERS and (about["usage_page"], about["usage"]) == USAGE
 
 

@@ -3,16 +3,16 @@
 import time
 from typing import Protocol
 
+from mjgym.util.bounded import UserError
 from mjgym.viewing.session import Session
 from mjgym.viewing.terminal import Keys, Report
 
 
-class ViewerError(RuntimeError):
+class ViewerError(UserError, RuntimeError):
     """A viewer cannot be opened here; the message says why and what to do."""
 
 
 def title_of(session: Session) -> str:
-    """The id of a session's environment, for the title of a window or a tab."""
     spec = session.env.spec
     return "mjgym" if spec is None else str(spec.id)
 

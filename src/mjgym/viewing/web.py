@@ -65,9 +65,6 @@ class Web:
             first of its bodies.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
 
-    Attributes:
-        url: what a browser on this machine opens.
-
     Raises:
         ViewerError: the server cannot be started.
     """

@@ -1,42 +1,19 @@
-"""dm_control's interfaces for code that builds its own models.
+"""Environments of the registry in dm_control's words, and PyMJCF's interface.
 
-Change `dm_control` to `mjgym_compat.dm_control` in imports, or call
-`mjgym_compat.install("dm_control")` before them. dm_control documents arguments and methods; the
-docstrings here say what differs.
+These are fast and batched, and `mjcf` composes models in a fraction of the time. For all else of
+dm_control (Composer, entities, wrappers, the viewer) install it and call
+`mjgym_compat.install("dm_control")`: the published package, made to run on this MuJoCo.
 """
 
-from mjgym_compat.importing import answer_under_own_name, submodules
+from typing import NoReturn
 
-# dm_control's module names that differ from those here.
-MODULES = {
-    "_render": "mujoco.gl",
-    "mjcf.base": "mjcf.element",
-    "mjcf.export_with_assets_as_zip": "mjcf.export_with_assets",
-    "composer.arena": "composer.entity",
-    "composer.initializer": "composer.entity",
-    "composer.robot": "composer.entity",
-    "composer.variation.variation_values": "composer.variation.base",
-    "entities.manipulators.kinova.jaco_arm": "entities.manipulators.kinova",
-    "entities.manipulators.kinova.jaco_hand": "entities.manipulators.kinova",
-    "manipulation.bricks": "manipulation.tasks",
-    "manipulation.lift": "manipulation.tasks",
-    "manipulation.place": "manipulation.tasks",
-    "manipulation.reach": "manipulation.tasks",
-    "manipulation.props.primitive": "manipulation.props",
-    "manipulation.shared.arenas": "manipulation.shared",
-    "manipulation.shared.cameras": "manipulation.shared",
-    "manipulation.shared.constants": "manipulation.shared",
-    "manipulation.shared.observations": "manipulation.shared",
-    "manipulation.shared.robots": "manipulation.shared",
-    "manipulation.shared.registry": "manipulation.registry",
-    "manipulation.shared.tags": "manipulation",
-    "manipulation.shared.workspaces": "manipulation.shared",
-    "suite.base": "tasks",
-    "mujoco.wrapper.core": "mujoco.wrapper",
-    "mujoco.wrapper.mjbindings": "mujoco.bindings",
-    "mujoco.wrapper.mjbindings.sizes": "mujoco.bindings",
-    "mujoco.wrapper.util": "utils.strings",
-}
+_ELSEWHERE = ("composer", "entities", "rl", "utils", "viewer")
 
-answer_under_own_name("dm_control")
-__getattr__ = submodules(__name__)
+
+def __getattr__(name: str) -> NoReturn:
+    if name in _ELSEWHERE:
+        raise ImportError(
+            f"{__name__} has no {name!r}; mjgym_compat.install('dm_control') runs dm_control's own",
+            name=f"{__name__}.{name}",
+        )
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

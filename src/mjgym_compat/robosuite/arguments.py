@@ -5,14 +5,11 @@ import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from mjgym import registry
 from mjgym.util.suggestions import or_else
-from mjgym_compat.robosuite.controllers.configs import COMPOSITES, controller_of
+from mjgym_compat.robosuite.controllers import controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
-from mjgym_compat.robosuite.utils import SimulationError
-from mjgym_compat.robosuite.utils.placement_samplers import SampledPlacement
+from mjgym_compat.robosuite.placement import SampledPlacement
 
 # Arguments with a task field, by published name.
 SAME = ("reward_scale", "table_friction", "bin1_pos", "bin2_pos", "peg_radius", "peg_length")
@@ -120,7 +117,8 @@ def task_fields(
         TypeError: an argument is unknown; the message names the nearest ones.
         ValueError: a value is not supported here.
     """
-    asked = composed(asked)
+    names = asked["robots"]
+    asked = {**asked, "robots": (names,) if isinstance(names, str) else tuple(names)}
     task_class = registry.registration(id).task_class
     family, known = task_class.__name__, {field.name for field in dataclasses.fields(task_class)}
     fixed = FIXED.get(family, {})
@@ -163,17 +161,6 @@ def task_fields(
     return values | robots | _noise(asked.get("initialization_noise", "default"), count)
 
 
-def published(task: Any) -> dict[str, Any]:
-    """Values of the arguments of `robosuite.make` that a task has, by published names."""
-    family = type(task).__name__
-    fields = FIELDS | FIELDS_OF.get(family, {}) | (WIPING if family == "Wipe" else {})
-    fixed = {**FIXED_WIPING, HEIGHT_STD: 0.0} if family == "Wipe" else {}
-    fixed |= {name: only for name, (only, _) in FIXED.get(family, {}).items()}
-    known = fixed | {n: getattr(task, ours) for n, ours in fields.items() if hasattr(task, ours)}
-    top = getattr(task, "middle" if family == "Wipe" else "table_top", None)
-    return known if top is None else known | {"table_offset": np.array(top)}
-
-
 def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str = "") -> None:
     for name, only in fixed.items():
         if name in asked and _plain(asked[name]) != _plain(only):
@@ -182,7 +169,7 @@ def _check_fixed(asked: Mapping[str, Any], fixed: Mapping[str, Any], reason: str
 
 def _check_frequency(hertz: Any) -> None:
     if not (isinstance(hertz, int | float) and hertz > 0):
-        raise SimulationError(f"control_freq: expected a number of Hz above 0, got {hertz!r}")
+        raise ValueError(f"control_freq: expected a number of Hz above 0, got {hertz!r}")
     if hertz * SIMULATION_TIMESTEP > 1 + WHOLE:
         raise ValueError(
             f"control_freq: at {hertz} Hz no physics step of {1000 * SIMULATION_TIMESTEP:g} ms fits"
@@ -245,23 +232,6 @@ def _wiping(config: Mapping[str, Any]) -> dict[str, Any]:
             raise TypeError(f"task_config: no key {name!r}{hint}")
     _check_fixed(config, FIXED_WIPING)
     return {ours: _plain(config[theirs]) for theirs, ours in WIPING.items() if theirs in config}
-
-
-def composed(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments with the names of robots in a tuple, and composite robots as their parts."""
-    robots = asked["robots"]
-    names = (robots,) if isinstance(robots, str) else tuple(robots)
-    changed: dict[str, Any] = {"robots": tuple(COMPOSITES.get(name, (name,))[0] for name in names)}
-    for argument, part in (("base_types", 1), ("gripper_types", 2)):
-        value = asked.get(argument, DEFAULT)
-        each = value if isinstance(value, list | tuple) else [value] * len(names)
-        own = tuple(
-            COMPOSITES[name][part] if name in COMPOSITES and x == DEFAULT else x
-            for name, x in zip(names, each, strict=True)
-        )
-        if own != tuple(each):
-            changed[argument] = own if len(own) > 1 else own[0]
-    return {**asked, **changed}
 
 
 def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:

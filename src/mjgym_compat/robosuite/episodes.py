@@ -13,7 +13,7 @@ CONVENTIONS = ("opengl", "opencv")
 RENDERERS = ("mjviewer", "mujoco")
 SEGMENTATIONS = ("instance", "class", "element")
 ALL_OF_A_KIND = "all-"  # prefix of a camera kind: that camera of every robot
-COLLISION_GROUP, VISUAL_GROUP = 0, 1  # of geoms
+VISUAL_GROUP = 1  # of geoms
 FREE = -1  # the free camera
 
 
@@ -31,8 +31,7 @@ class Episodes:
         renderer: of the window: "mjviewer" or "mujoco", which are equivalent here.
         renderer_config: None, since `render_camera` configures the window.
         render_camera: initial camera of the window; None for the free camera.
-        render_collision_mesh: whether images show collision geoms; of tasks False, since theirs are
-            transparent.
+        render_collision_mesh: False, since collision geoms are transparent here.
         camera_names: one, or several; "all-eye_in_hand" is that of every robot.
         camera_heights: of all or of each, pixels.
         camera_widths: of all or of each, pixels.
@@ -40,7 +39,6 @@ class Episodes:
         camera_segmentations: kinds of `SEGMENTATIONS` for all cameras, or a list of kinds (or None)
             for each.
         image_convention: row order of images, default: `macros.IMAGE_CONVENTION`.
-        layered: whether collision geoms have visual copies, as in models of robosuite's form.
 
     Raises:
         ValueError: a value is not supported; the message names the argument.
@@ -64,7 +62,6 @@ class Episodes:
     camera_depths: Any = False
     camera_segmentations: Any = None
     image_convention: str | None = None
-    layered: bool = False
     upright: bool = field(default=False, init=False)
     concatenated: bool = field(default=False, init=False)
 
@@ -85,7 +82,7 @@ class Episodes:
                 "renderer_config: only None here, as windows begin with render_camera; move a"
                 " camera with vary={'cam_pos[frontview]': ...}"
             )
-        if self.render_collision_mesh and not self.layered:
+        if self.render_collision_mesh:
             raise ValueError(
                 "render_collision_mesh: only False here, as collision shapes are transparent; look"
                 " at env.sim.model.geom_size"
@@ -97,8 +94,7 @@ class Episodes:
 
     @property
     def hidden_groups(self) -> tuple[int, ...]:
-        collision = (COLLISION_GROUP,) if self.layered and not self.render_collision_mesh else ()
-        return collision if self.render_visual_mesh else (*collision, VISUAL_GROUP)
+        return () if self.render_visual_mesh else (VISUAL_GROUP,)
 
     def window_camera(self, model: mujoco.MjModel) -> str | int:
         """The initial camera of the window.

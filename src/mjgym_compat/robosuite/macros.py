@@ -8,7 +8,7 @@ SIMULATION_TIMESTEP = 0.002  # s, of the physics; other values are refused
 IMAGE_CONVENTION = "opengl"
 """Row order of images: "opengl" starts with the bottom row, "opencv" with the top row."""
 CONCATENATE_IMAGES = False
-"""Whether observations also have all images side by side, along their last axis, as
+"""True if observations also have all images side by side, along their last axis, as
 `image-state`."""
 SPACEMOUSE_VENDOR_ID, SPACEMOUSE_PRODUCT_ID = 9583, 50734
 DUALSENSE_VENDOR_ID, DUALSENSE_PRODUCT_ID = 0x054C, 0x0CE6

@@ -25,6 +25,10 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(help="Plot the curves to this file.", dir_okay=False)
     ] = None,
+    band: Annotated[
+        str,
+        typer.Option(help='Of the plot: "intervals", or "percentiles": medians, 5th to 95th.'),
+    ] = "intervals",
     csv: Annotated[
         Path | None,
         typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
@@ -46,6 +50,9 @@ def compare(
     require_folder(plot, csv)
     if plot is not None:
         _check_plot(plot)
+    if band not in comparison.BANDS:
+        names = " and ".join(comparison.BANDS)
+        raise typer.BadParameter(f"{band!r} is none; there are {names}", param_hint="'--band'")
     with refusing(RunError, hint="'RUN'"):
         unfinished = comparison.unfinished(runs, metric)
         if len(unfinished) < len(runs):  # otherwise reading says what is missing
@@ -54,7 +61,7 @@ def compare(
                 say(f"left out: {reason}", stderr=True)
         curves = comparison.read(runs, metric)
     scores, summaries = comparison.scores(curves), comparison.summaries(curves)
-    known = {score.id: baselines.of(score.id) for score in scores}
+    known = {score.id: baselines.recorded(score.id) for score in scores}
     random = {id: found[baselines.RANDOM].mean for id, found in known.items() if found}
     if json:
         print_json(
@@ -69,7 +76,7 @@ def compare(
     else:
         _show(scores, summaries, random)
     if plot is not None:
-        comparison.plot(curves, plot)
+        comparison.plot(curves, plot, band)
     if csv is not None:
         comparison.write(curves, csv, metric)
     for written in (plot, csv):

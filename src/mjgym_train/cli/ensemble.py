@@ -1,12 +1,13 @@
 """`mjgym ensemble`: several runs as one policy."""
 
+import contextlib
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli.output import failing, say
+from mjgym.cli.output import say
 from mjgym_train.cli.subjects import Subject, subject_of
 from mjgym_train.cli.train import Trust
 
@@ -15,6 +16,7 @@ class By(StrEnum):
     """Choice of an ensemble's action."""
 
     CRITICS = "critics"
+    MIXTURES = "mixtures"
     MEAN = "mean"
     SOFTMAX = "softmax"
 
@@ -25,13 +27,23 @@ def ensemble(
     by: Annotated[
         By,
         typer.Option(
-            help="Act by the proposal that all critics value most, by the mean, or by the mean"
-            " weighted by softmax(value / temperature)."
+            help="Act by the proposal that all critics value most, by that of proposals and means"
+            " of two of them, by the mean, or by the mean weighted by softmax(value / temperature)."
         ),
     ] = By.CRITICS,
     temperature: Annotated[
         float | None,
         typer.Option(min=1e-6, help="With --by softmax: in units of value. Default: 1."),
+    ] = None,
+    choose: Annotated[
+        int | None,
+        typer.Option(
+            metavar="EPISODES",
+            min=1,
+            max=100,  # as many seeds are reserved
+            help="Take of each run the best policy of those that keep_policies=true kept, by this"
+            " many episodes with the seeds of evaluations during training. Default: the last.",
+        ),
     ] = None,
     trust: Trust = False,
 ) -> None:
@@ -54,22 +66,53 @@ def ensemble(
         for one, other in zip(_facts(first), _facts(member), strict=True):
             if one != other:
                 raise typer.BadParameter(f"{first.name} is of {one}, {member.name} of {other}")
-    policies = [member.policy for member in members if type(member.policy) is Policy]
-    if len(policies) < len(members):
+    if any(type(member.policy) is not Policy for member in members):
         raise typer.BadParameter("a run of an ensemble is one already: join runs of one agent")
+    require_new(out)
+    chosen = [_last(member) for member in members] if choose is None else _best(members, choose)
+    policies: Any = [policy for policy, _ in chosen]
     valuations = []
-    with failing(OSError, PolicyError):
-        require_new(out)
-        if by is not By.MEAN:
-            for member in members:
-                if member.run is None or not member.run.critics_file.exists():
-                    raise PolicyError(
-                        f"{member.name} has no critics of actions: join with --by mean"
-                    )
-                valuations.append(load_valuation(member.run.critics_file))
-        weighed = (temperature or 1.0) if by is By.SOFTMAX else None
-        EnsemblePolicy(policies, valuations, weighed).save(out)
+    if by is not By.MEAN:
+        for member, (_, critics) in zip(members, chosen, strict=True):
+            if critics is None or not critics.exists():
+                raise PolicyError(f"{member.name} has no critics of actions: join with --by mean")
+            valuations.append(load_valuation(critics))
+    weighed = (temperature or 1.0) if by is By.SOFTMAX else None
+    EnsemblePolicy(policies, valuations, weighed, by is By.MIXTURES).save(out)
     say(f"written: {out}")
+
+
+def _last(member: Subject) -> tuple[Any, Path | None]:
+    return member.policy, None if member.run is None else member.run.critics_file
+
+
+def _best(members: list[Subject], episodes: int) -> list[tuple[Any, Path]]:
+    """The best kept policy of each run, and the file of its critics."""
+    from mjgym.policies.network import load
+    from mjgym_train import evaluation
+
+    kept = [{} if member.run is None else member.run.policies() for member in members]
+    for member, policies in zip(members, kept, strict=True):
+        if not policies:
+            raise typer.BadParameter(
+                f"{member.name} has the last policy alone; keep_policies=true in training keeps"
+                " that of each evaluation",
+                param_hint="'--choose'",
+            )
+    envs = evaluation.make(members[0].id, episodes, None, **members[0].env)
+    seeds, chosen = evaluation.TRAINING_SEEDS[:episodes], []
+    with contextlib.closing(envs):
+        for member, policies in zip(members, kept, strict=True):
+            returns = {
+                step: float(evaluation.evaluate(load(file), envs, seeds).returns.mean())
+                for step, (file, _) in policies.items()
+            }
+            best = max(returns, key=lambda step: returns[step])
+            found = f"of {len(returns)} policies that of step {best:,}, {returns[best]:.1f}"
+            say(f"{member.name}: {found}")
+            file, critics = policies[best]
+            chosen.append((load(file), critics))
+    return chosen
 
 
 def _facts(member: Subject) -> tuple[Any, ...]:

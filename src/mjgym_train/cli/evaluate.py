@@ -40,8 +40,9 @@ def evaluate(
     """Score a policy: 100 episodes with the same seeds every time, without noise.
 
     A run is scored by its last policy, and its folder keeps the returns. Training never uses these
-    seeds. The scores of random and zero actions are shown beside it, unless the task's arguments
-    were changed. With other seeds or fewer episodes, the score is printed but not kept.
+    seeds. The scores of random and zero actions are shown beside it, and the score normalised as
+    D4RL does (0 for random actions, 100 for the bundled policy), unless the task's arguments were
+    changed. With other seeds or fewer episodes, the score is printed but not kept.
     """
     from mjgym.policies.network import PolicyError
     from mjgym_train import baselines, evaluation, protocol
@@ -69,8 +70,11 @@ def evaluate(
                 raise typer.BadParameter(complaint, param_hint=HINT)
             result = evaluation.evaluate(subject.policy, envs, chosen)
     about = {"id": subject.id, "env_step": subject.env_step, **result.about()}
-    nothing = {} if subject.env else baselines.of(subject.id)
+    nothing = {} if subject.env else baselines.recorded(subject.id)
     about["baselines"] = {name: baseline.mean for name, baseline in nothing.items()}
+    share = baselines.normalized(subject.id, about["mean"]) if nothing else None
+    if share is not None:
+        about["normalized"] = share
     if json:
         print_json(about)
     else:
@@ -92,6 +96,8 @@ def _show(subject: Subject, about: dict[str, Any]) -> None:
     }
     if "success" in about:
         shown["success"] = f"{about['success']:.0%}"
+    if "normalized" in about:
+        shown["normalised"] = f"{about['normalized']:.1f} (random actions 0, bundled policy 100)"
     for name, baseline in about["baselines"].items():
         shown[f"{name} actions"] = f"{baseline:.1f}"
     console().print(facts(shown))

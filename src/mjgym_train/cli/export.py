@@ -1,11 +1,13 @@
-"""`mjgym export`: a policy for other programs."""
+"""`mjgym export`: a policy, or a task, for other programs."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli.output import failing, require, say
+from mjgym.cli.ids import known_id
+from mjgym.cli.output import require, say
+from mjgym.util import bounded
 from mjgym_train.cli.subjects import SUBJECT, Id, Subject, subject_of
 from mjgym_train.cli.train import Trust
 
@@ -28,6 +30,12 @@ def export(
             metavar="DIR", help="Write a legged robot's controller to this folder.", file_okay=False
         ),
     ] = None,
+    envhub: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Write an id as an environment of the hub.", file_okay=False
+        ),
+    ] = None,
     id: Id = None,
     trust: Trust = False,
 ) -> None:
@@ -38,51 +46,56 @@ def export(
 
     The hub's folder holds the policy, its settings, the returns of `mjgym evaluate` where it has
     been scored, and a card; `hf upload NAME FOLDER` publishes it. Nothing is overwritten.
-    """
-    from mjgym.policies.network import PolicyError
-    from mjgym.util import atomic
-    from mjgym_train import deployment, model_card, onnx_graph
 
-    if onnx is None and hub is None and deploy is None:
-        raise typer.BadParameter("say where to: --onnx FILE, --hub FOLDER or --deploy DIR")
+    `--envhub` writes the task alone, as LeRobot loads it: `mjgym export ID --envhub DIR`.
+    """
+    from mjgym.util import atomic
+    from mjgym_train import deployment, environment_hub, model_card, onnx_graph
+
+    policies = [place for place in (onnx, hub, deploy) if place is not None]
+    if envhub is not None:
+        if policies:
+            raise typer.BadParameter("--envhub writes a task without a policy: give it alone")
+        say(f"written: {environment_hub.write(envhub, known_id(policy))}")
+        return
+    if not policies:
+        raise typer.BadParameter(
+            "say where to: --onnx FILE, --hub FOLDER, --deploy DIR or --envhub DIR"
+        )
     if deploy is not None:
         require("onnx", "yaml", extra="deploy")
     subject = subject_of(policy, id, None, trust=trust)
     written: list[Path] = []
-    with failing(OSError, PolicyError):
-        if hub is not None:
-            atomic.require_empty(hub)
-        if onnx is not None:
-            atomic.require_new(onnx)
-        if deploy is not None:
-            written += deployment.write(deploy, subject.policy, subject.id, subject.env)
-        if onnx is not None:
-            graph = onnx_graph.graph_of(subject.policy, subject.id)
-            with atomic.replacing(onnx) as part:
-                part.write_bytes(graph.SerializeToString())
-            written.append(onnx)
-        if hub is not None:
-            card, settings = _card(subject)
-            written += model_card.write(hub, subject.policy, card, settings)
+    if hub is not None:
+        atomic.require_empty(hub)
+    if onnx is not None:
+        atomic.require_new(onnx)
+    if deploy is not None:
+        written += deployment.write(deploy, subject.policy, subject.id, subject.env)
+    if onnx is not None:
+        graph = onnx_graph.graph_of(subject.policy, subject.id)
+        with atomic.replacing(onnx) as part:
+            part.write_bytes(graph.SerializeToString())
+        written.append(onnx)
+    if hub is not None:
+        card, settings = _card(subject)
+        written += model_card.write(hub, subject.policy, card, settings)
     for path in written:
         say(f"written: {path}")
 
 
 def _card(subject: Subject) -> "tuple[Card, str]":
-    import json
-
     from mjgym.policies import trained
     from mjgym_train import evaluation
     from mjgym_train.model_card import Card
 
     if subject.run is not None:
         settings = subject.run.settings()
-        file = subject.run.evaluation_file
-        score = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+        score = subject.run.score()
         algorithm = str(settings["algorithm"])
         scored = score.get("returns", ()), score.get("seeds", ())
         card = Card(subject.id, algorithm, *scored, subject.env, subject.env_step)
-        return card, subject.run.config_file.read_text(encoding="utf-8")
+        return card, bounded.text(subject.run.config_file)
     if subject.bundled:
         about = trained.bundled(subject.id).about
         algorithm = str(about.settings["algorithm"])

@@ -10,6 +10,8 @@ import typer
 from mjgym.cli.output import console
 
 MOST = 10_000  # seeds of one command
+MJGYM = (sys.executable, "-c", "from mjgym_command import main; main()")
+"""Words that run the command `mjgym` of this installation in another process."""
 
 
 def seeds_of(text: str, hint: str) -> tuple[int, ...]:
@@ -37,7 +39,7 @@ def run_each(commands: Mapping[int, Sequence[str]], jobs: int) -> bool:
     out = console()
 
     def run(seed: int) -> bool:
-        words = [sys.executable, "-c", "from mjgym_command import main; main()", *commands[seed]]
+        words = [*MJGYM, *commands[seed]]
         with subprocess.Popen(
             words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:

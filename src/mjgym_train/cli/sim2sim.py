@@ -6,7 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli.output import console, facts, failing, print_json, require
+from mjgym.cli.output import console, facts, fail, print_json, require
+from mjgym.util import bounded
+from mjgym.util.bounded import reason
+
+MOST_BYTES = 2**28  # of a file
+MOST = 1e6  # of the numbers of a pose or scale
+RANGES: dict[str, tuple[float, float]] = {  # what takes time or memory, and a height, m
+    "control_rate": (0.1, 10_000.0),  # Hz
+    "physics_steps": (1, 1_000),
+    "control_steps_per_action": (1, 1_000),
+    "history": (1, 1_000),
+    "root_height": (-100.0, 100.0),
+}
 
 
 def sim2sim(
@@ -31,31 +43,48 @@ def sim2sim(
     require("onnxruntime", "yaml", extra="deploy")
     if not all(map(math.isfinite, command)):
         raise typer.BadParameter(f"three finite numbers, got {command}", param_hint="'--command'")
-    import yaml
-    from onnxruntime.capi import onnxruntime_pybind11_state as onnx_errors
+    from mjgym.mjcf.lint.refusals import silence
+    from mjgym_train.sim2sim import Controller, MismatchError
 
-    from mjgym_train.sim2sim import Controller
-
-    unreadable = (
-        *(ArithmeticError, AttributeError, LookupError, TypeError, yaml.YAMLError),
-        *(onnx_errors.Fail, onnx_errors.InvalidArgument, onnx_errors.InvalidProtobuf),
-    )
-    with failing(OSError, ValueError):
-        try:
-            controller = Controller(folder)
-            steps = max(1, round(seconds * controller.about["control_rate"]))
+    place = folder / "deploy.yaml"
+    try:
+        _require_bounded(folder, place)
+        controller = Controller(folder)
+        steps = max(1, round(seconds * controller.about["control_rate"]))
+        with silence():
             actions, qpos, qvel = controller.replay(command, steps)
-        except unreadable as error:
-            missing = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-            raise ValueError(
-                f"{folder / 'deploy.yaml'} describes no controller: {missing}"
-            ) from None
         found = _summary(actions, qpos, qvel, command)
+    except OSError:
+        raise
+    except MismatchError as error:
+        fail(error)
+    except Exception as error:  # of whatever a description lacks, and of ONNX Runtime
+        fail(f"{place} describes no controller: {reason(error)}")
     if json:
         print_json(found)
         return
     shown = {name: str(value) for name, value in found.items()}
     console().print(facts(shown))
+
+
+def _require_bounded(folder: Path, place: Path) -> None:
+    """Refuse files outside of the folder, and what takes too much memory, before they are used."""
+    from mjgym.mjcf.size_limits import require_self_contained
+
+    about = bounded.yaml_of(bounded.text(place), str(place))
+    for name, (low, high) in RANGES.items():
+        if type(about[name]) not in (int, type(low)) or not low <= about[name] <= high:
+            raise ValueError(f"{name} must be from {low} to {high}, got {about[name]!r}")
+    numbers = [[entry["scale"] for entry in about["observation"]]]
+    for row in (*numbers, about["default_pose"], about["action_scale"]):
+        if not all(type(x) in (int, float) and abs(x) <= MOST for x in row):
+            raise ValueError(f"{row!r} must be numbers up to {MOST:g}")
+    for name in (*about["sha256"], about["model"], about["policy"]):
+        file = folder / name
+        if not file.resolve().is_relative_to(folder.resolve()) or file.is_symlink():
+            raise ValueError(f"{name} is no file of that folder")
+        bounded.content(file, MOST_BYTES)
+    require_self_contained(bounded.text(folder / about["model"], MOST_BYTES), about["sha256"])
 
 
 def _summary(actions: Any, qpos: Any, qvel: Any, command: tuple[float, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The policy that a command is about: of a run, a file, or the bundled one of an id."""
+"""Find the policy that a command works on: of a run, a file, or the bundled one of an id."""
 
 import os
 from collections.abc import Mapping
@@ -67,8 +67,8 @@ def _bundled(id: str) -> Subject:
     with refusing(trained.TrainedError, hint=HINT):
         bundled = trained.bundled(id)
     name = f"the bundled policy of {id}"
-    env = _evaluated(bundled.about.settings)
-    return Subject(name, bundled.policy, id, env, bundled.about.env_step, bundled=True)
+    about = bundled.about
+    return Subject(name, bundled.policy, id, about.arguments, about.env_step, bundled=True)
 
 
 def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
@@ -90,7 +90,6 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
 
 
 def _evaluated(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of the task that a run's policy, unlike its critic, sees."""
     return {**settings["env"], **settings.get("evaluation_env", {})}
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli.output import failing, require, say
+from mjgym.cli.output import require, say
 
 
 def submit(
@@ -30,20 +30,17 @@ def submit(
     reported and nothing is written. "mjgym guide scores" has the protocol.
     """
     require("yaml")
-    from mjgym.policies.network import PolicyError
-    from mjgym.policies.run_errors import RunError
     from mjgym_train import leaderboard as board
     from mjgym_train import protocol, score_table
     from mjgym_train.run import Run
 
-    with failing(RunError, PolicyError, OSError):
-        if leaderboard:
-            row, policy = board.scored(Run(run))
-            written = board.add(row, policy, table or board.FOLDER)
-            say(f"{row.id}: {row.score:.1f} over {board.EPISODES} seeds from {row.first_seed}")
-        else:
-            entry = protocol.entry_of(Run(run))
-            written = score_table.add(entry, table or score_table.FOLDER)
+    if leaderboard:
+        row, policy = board.scored(Run(run))
+        written = board.add(row, policy, table or board.FOLDER)
+        say(f"{row.id}: {row.score:.1f} over {board.EPISODES} seeds from {row.first_seed}")
+    else:
+        entry = protocol.entry_of(Run(run))
+        written = score_table.add(entry, table or score_table.FOLDER)
     for path in written:
         say(f"written: {path}")
     say("next: python scripts/update_tables.py")

@@ -1,5 +1,6 @@
 """`mjgym train`: learn a task, into a folder."""
 
+import contextlib
 import dataclasses
 import functools
 import re
@@ -13,8 +14,9 @@ import typer
 
 from mjgym.cli import fields, options
 from mjgym.cli.ids import ANY_ID, MODULE, import_named, load
-from mjgym.cli.output import console, facts, failing, progress, refusing, require, say
+from mjgym.cli.output import console, facts, progress, refusing, require, say
 from mjgym.util import code_references
+from mjgym.util.bounded import FileError
 from mjgym.util.packaged import assets
 from mjgym.util.suggestions import or_else
 from mjgym_train.cli.seeds import run_each, seeds_of
@@ -82,8 +84,9 @@ def train(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="A dataset of demonstrations: all that bc, td3_bc and iql learn from, and half of"
-            ' each batch of sac, td3, ddpg and d4pg; see "mjgym guide demonstrations".',
+            help="A dataset, or a run's folder (its replay buffer): all that bc, td3_bc and iql"
+            ' learn from, and half of each batch of sac, td3, ddpg and d4pg; see "mjgym guide'
+            ' demonstrations".',
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Random seed.")] = None,
@@ -130,6 +133,14 @@ def train(
     samplers: Annotated[
         int | None, typer.Option(min=1, help="With --ray: number of sampler processes. Default: 2.")
     ] = None,
+    trainers: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="With --ray: independent trainers, which learn from the steps of all samplers;"
+            ' seeds follow on --seed, and --out gets "_SEED". Default: 1.',
+        ),
+    ] = None,
     address: Annotated[
         str | None,
         typer.Option(
@@ -142,12 +153,13 @@ def train(
     Ctrl-C stops after the current step and saves the state; --resume continues.
     """
     require("torch", "yaml")
-    from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
+    from mjgym.policies.run_errors import ConfigError
 
     if ray:
         require("ray", extra="ray")
     for wrong, complaint in (
         (samplers is not None and not ray, "--samplers is for --ray"),
+        (trainers is not None and not ray, "--trainers is for --ray"),
         (address is not None and not ray, "--address is for --ray"),
         (jobs is not None and seeds is None, "--jobs is for --seeds"),
         (seeds and (seed is not None or ray), "--seeds goes with neither --seed nor --ray"),
@@ -163,21 +175,30 @@ def train(
     given = {name: value for name, value in numbers.items() if value is not None}
     given |= {"algorithm": algorithm, "id": id, "module": _module(id, context)}
     import_own({"algorithm": algorithm})
-    with refusing(ConfigError), failing(RunError, DivergedError, OSError):
+    with refusing(ConfigError, FileError):
         prepare = _resumed if resume else functools.partial(_new, overwrite=overwrite)
-        if seeds is None:
-            run, chosen = prepare(out, files, settings, given, trust=trust)
+        if seeds is None and trainers is None:
+            prepared = [prepare(out, files, settings, given, trust=trust)]
             cluster = {"samplers": samplers or 2, "address": address} if ray else {}
-            _print(run, chosen, _train(run, chosen, resume, overwrite, cluster))
+            _run(prepared, resume, overwrite, cluster)
             return
         words = {"--resume": resume, "--overwrite": overwrite, "--trust": trust}
         flags = [name for name, on in words.items() if on]
-        commands = {}
-        for each in seeds_of(seeds, "'--seeds'"):  # all are checked before any run begins
-            own = {**given, "seed": each}
+        commands, prepared = {}, []
+        first, count = seed or 0, trainers or 0
+        for each in seeds_of(seeds, "'--seeds'") if seeds else range(first, first + count):
+            own = {**given, "seed": each}  # all are checked before any run begins
             folder = None if out is None else out.with_name(f"{out.name}_{each}")
-            run, _ = prepare(folder, files, settings, own, trust=trust)
-            commands[each] = [*_words(run, files, settings, own), *flags]
+            prepared.append(prepare(folder, files, settings, own, trust=trust))
+            commands[each] = [*_command_words(prepared[-1][0], files, settings, own), *flags]
+        if trainers is not None:
+            from mjgym_train.learn.algorithms import members
+
+            cluster = {"samplers": samplers or max(2, count), "address": address}
+            pairs = enumerate(prepared)
+            prepared = [(run, members.apart(chosen, k, count)) for k, (run, chosen) in pairs]
+            _run(prepared, resume, overwrite, cluster)
+            return
         if not run_each(commands, jobs or 1):
             raise typer.Exit(1)
 
@@ -194,7 +215,9 @@ def _settings_file(path: Path) -> Path:
     return known[name]
 
 
-def _words(run: "Run", files: list[Path], settings: list[str], given: dict[str, Any]) -> list[str]:
+def _command_words(
+    run: "Run", files: list[Path], settings: list[str], given: dict[str, Any]
+) -> list[str]:
     module = f"{given['module']}:" if given["module"] else ""
     values = {name: value for name, value in given.items() if name in NUMBERS}
     named = [(f"--{name.replace('_', '-')}", value) for name, value in values.items()]
@@ -342,12 +365,17 @@ def _set_up(config: Any) -> None:
     import_own(vars(config))
 
 
-def _train(
-    run: "Run", config: "Config", resume: bool, overwrite: bool, cluster: dict[str, Any]
-) -> "Progress":
+Prepared = list[tuple["Run", "Config"]]  # the run, or those of trainers side by side
+
+
+def _run(prepared: Prepared, resume: bool, overwrite: bool, cluster: dict[str, Any]) -> None:
     first: Progress | None = None
     printed = time.monotonic()
-    with progress("{task.percentage:.0f} %", "{task.fields[state]}") as bar, run.held():
+    config = prepared[0][1]
+    with contextlib.ExitStack() as stack:
+        bar = stack.enter_context(progress("{task.percentage:.0f} %", "{task.fields[state]}"))
+        for run, _ in prepared:
+            stack.enter_context(run.held())
         task = bar.add_task(config.id, total=1.0, state="")
 
         def show(now: "Progress") -> None:
@@ -359,36 +387,44 @@ def _train(
                 printed = time.monotonic()
                 say(f"{config.id}  {now.fraction:.0%}  {_state(first, now)}", stderr=True)
 
-        new = not resume and not (run.begun and overwrite)
-        if new:  # another process may have trained here since the folder was looked at
+        new = [run for run, _ in prepared if not resume and not (run.begun and overwrite)]
+        for run in new:  # another process may have trained here since the folder was looked at
             run.require_new()
         try:
-            return _trained(run, config, resume, cluster, show)
+            ends = _trained(prepared, resume, cluster, show)
         except BaseException:
-            if new and not run.begun:
-                run.clear()  # of a start that has failed, which shall not be in the way
+            for run in new:
+                if not run.begun:
+                    run.clear()  # of a start that has failed, which shall not be in the way
             raise
+    for (run, own), end in zip(prepared, ends, strict=True):
+        _print(run, own, end)
 
 
 def _trained(
-    run: "Run", config: "Config", resume: bool, cluster: dict[str, Any], show: Any
-) -> "Progress":
+    prepared: Prepared, resume: bool, cluster: dict[str, Any], show: Any
+) -> "list[Progress]":
     from mjgym_train.learn import writers
     from mjgym_train.learn.training import make_trainer
 
+    (run, config), *others = prepared
     writers.check(config)
     if cluster:
         from mjgym_train.learn.cluster import ClusterTrainer
 
-        if not resume:
-            run.clear()
         setup = functools.partial(_set_up, config)
-        return ClusterTrainer(run, config, resume=resume, show=show, setup=setup, **cluster).train()
+        made = ClusterTrainer(
+            run, config, others=others, resume=resume, show=show, setup=setup, **cluster
+        )
+        if not resume:  # not before it is known that the new ones can begin
+            for folder, _ in prepared:
+                folder.clear()
+        return made.train()
     trainer = make_trainer(run, config, resume=resume, show=show)
-    if not resume:  # not before it is known that the new one can begin
+    if not resume:
         run.clear()
     run.keep(config)
-    return trainer.train()
+    return [trainer.train()]
 
 
 def _state(first: "Progress", now: "Progress") -> str:
@@ -398,7 +434,7 @@ def _state(first: "Progress", now: "Progress") -> str:
     left = (1 - now.fraction) * seconds / done if done > 0 else None
     return "  ".join(
         (
-            f"return {'-' if score is None else f'{score:.0f}'}",
+            "no episode has ended yet" if score is None else f"return {score:.0f}",
             f"{now.env_step:,} steps",
             f"{(now.env_step - first.env_step) / seconds:,.0f} steps/s",
             f"{(now.updates - first.updates) / seconds:,.0f} updates/s",

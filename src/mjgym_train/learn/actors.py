@@ -3,6 +3,7 @@
 They are plain classes; `cluster` turns them into Ray actors.
 """
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -21,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
-from mjgym_train.config import OffPolicyConfig
+from mjgym_train.config import OfflineSettings, OffPolicyConfig
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.a3c import A3C
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
@@ -68,16 +69,20 @@ class Report:
 
 
 def distributed_algorithm(name: str) -> type[OffPolicyAgent] | type[A3C]:
-    """Look up an algorithm that learns from samplers.
-
-    Raises:
-        ConfigError: there is no such algorithm, or it is on-policy.
-    """
+    """Look up an algorithm that learns from samplers."""
     found = algorithms.find(name)
+    others = (
+        "td3, ddpg, d4pg, sac, dqn and rainbow learn from a replay buffer, a3c from samplers'"
+        " gradients"
+    )
+    if issubclass(found.Config, OfflineSettings):
+        raise ConfigError(
+            f"algorithm: {name} learns from a dataset alone, without samplers; {others}"
+        )
     if not issubclass(found, OffPolicyAgent | A3C):
         raise ConfigError(
-            f"algorithm: {name} learns from its own latest steps, not from samplers'; td3, ddpg,"
-            " d4pg, sac, dqn and rainbow learn from a replay buffer, a3c from samplers' gradients"
+            f"algorithm: {name} learns from its own latest steps, not from samplers', which would"
+            f" wait for each update as one process with more threads does; {others}"
         )
     return found
 
@@ -86,9 +91,7 @@ class Sampler:
     """Sub-environments that act; as a Ray actor, in a separate process.
 
     Args:
-        config: settings of the run; `num_envs` are per sampler.
         index: of the sampler; with the run's seed and the steps so far it determines the seeds.
-        setup: called first, e.g. to register tasks.
     """
 
     def __init__(self, config: Any, index: int, setup: Callable[[], None] | None) -> None:
@@ -215,11 +218,6 @@ class Shards:
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore contents from `state_dict`.
-
-        Raises:
-            RunError: the number of samplers differs.
-        """
         if len(state["shards"]) != len(self._buffers):
             raise RunError(
                 f"the checkpoint holds transitions of {len(state['shards'])} samplers, not of "
@@ -233,7 +231,6 @@ class RemoteCollector(Collector):
     """Collector that takes its steps from the samplers of other processes, in the order of arrival.
 
     Attributes:
-        sampler: index of the sampler that took the last step.
         begun: whether that was the first step of its life.
     """
 
@@ -265,11 +262,7 @@ class RemoteCollector(Collector):
         return {"samplers": self._samplers}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Check that the run had samplers.
-
-        Raises:
-            RunError: it had none.
-        """
+        """Check that the run had samplers."""
         if "samplers" not in state:
             raise RunError("the run acted in its own process: go on with it without --ray")
 
@@ -315,7 +308,6 @@ class Learner(_FromSamplers, OffPolicyTrainer):
         return Shards([self.replay(size) for _ in range(self._samplers)])
 
     def action(self) -> Tensor:
-        """An empty tensor, as samplers choose their actions."""
         return torch.empty(0)
 
     def interact(self, action: Tensor) -> Transition:
@@ -348,7 +340,7 @@ class AsynchronousLearner(_FromSamplers, OnPolicyTrainer):
 class TrainerActor:
     """The trainer as a Ray actor: one call learns while others deliver fragments.
 
-    It has a separate folder; every call returns new files in it.
+    The run's files are in a temporary folder; each call returns those that have changed.
     """
 
     def __init__(self, samplers: int, setup: Callable[[], None] | None) -> None:
@@ -356,6 +348,7 @@ class TrainerActor:
             setup()
         self._samplers = samplers
         self._fragments: queue.Queue[tuple[int, Fragment]] = queue.Queue(samplers)
+        self._ended = False  # fragments are of use no more
         self._folder = tempfile.TemporaryDirectory(prefix="mjgym-run-")
         self._sent: dict[str, tuple[int, int]] = {}  # time in ns and size of each file
         self._lock = threading.Lock()
@@ -369,7 +362,7 @@ class TrainerActor:
         folder = Path(self._folder.name)
         try:
             for name, content in files.items():
-                (folder / name).parent.mkdir(exist_ok=True)
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
             self._new_files()  # mark them as known
             asynchronous = issubclass(distributed_algorithm(config.algorithm), A3C)
@@ -384,6 +377,10 @@ class TrainerActor:
                 self._learner.train()
             except DivergedError as diverged:
                 error = diverged
+            self._ended = True
+            with contextlib.suppress(queue.Empty):
+                while True:  # so that none waits for room
+                    self._fragments.get_nowait()
             self._sent.clear()  # resend all: messages in flight may be lost
             return Report(self._learner.progress(), self._new_files(), error)
         finally:
@@ -393,7 +390,7 @@ class TrainerActor:
     def exchange(self, index: int, fragment: Fragment | None) -> tuple[Report, Arrays]:
         """Take a fragment as soon as there is room, and return the newest policy."""
         self._begun.wait()
-        if fragment is not None:
+        if fragment is not None and not self._ended:
             self._fragments.put((index, fragment))
         return Report(self._progress, self._new_files()), self._weights
 

@@ -28,9 +28,11 @@ class Batch:
     # Of prioritised replay, (B,) each: importance weights, and places in the buffer.
     weight: Tensor | None = None
     place: Tensor | None = None
+    # Images of `observation` and `following`, where the actor sees them anew.
+    pictures: tuple[Tensor, Tensor] | None = None
 
     def over(self, n_step: int) -> "Batch":
-        """The same transitions over `n_step` steps."""
+        """Return the transitions whose rewards span `n_step` steps."""
         return next(one for one in (self, *self.shorter) if one.rewards.shape[1] == n_step)
 
     def recent(self, history: int) -> "Batch":
@@ -43,7 +45,6 @@ class Batch:
         )
 
     def at(self, rows: Tensor | slice) -> "Batch":
-        """A subset of these transitions, by index."""
         tensors = (None if value is None else value[rows] for value in self._tensors())
         return _batch(tensors, (one.at(rows) for one in self.shorter))
 
@@ -102,12 +103,13 @@ class Replay(Protocol):
 class ReplayBuffer:
     """A ring buffer of the last transitions of several sub-environments.
 
+    Images are stored once: the one that follows is that of the next step, and is kept beside it
+    only at the end of an episode and for the newest step.
+
     Args:
         size: capacity in transitions, over all sub-environments.
         observation_size: numbers in an observation, or the shape of an image, stored as uint8.
-        n_step: rewards in a sampled transition.
         shorter: lengths below `n_step` over which the same transitions are returned as well.
-        history: observations in a history.
     """
 
     def __init__(
@@ -128,7 +130,9 @@ class ReplayBuffer:
         vector = isinstance(observation_size, int)
         shape = (observation_size,) if isinstance(observation_size, int) else observation_size
         kind = torch.float32 if vector else torch.uint8
-        # Untouched memory is not allocated: a buffer grows with its contents.
+        self._latest: Tensor | None = None if vector else torch.empty(num_envs, *shape, dtype=kind)
+        # Untouched memory is not allocated: a buffer grows with its contents, and where images
+        # follow that are stored as observations there is none.
         self._arrays = {
             "observation": torch.empty(rows, *shape, dtype=kind),
             "action": torch.empty(rows, action_size),
@@ -153,14 +157,26 @@ class ReplayBuffer:
         """
         first = self._added % self._length * self.num_envs
         for name, array in self._arrays.items():
-            array[first : first + self.num_envs] = step[name]
+            if name != "following" or self._latest is None:
+                array[first : first + self.num_envs] = step[name]
         self._added += 1
+        if self._latest is not None:
+            self._latest = step["following"].clone()
+            self._keep_ends()
 
     def cut(self) -> None:
         """End the stored episodes: the next steps do not continue them."""
         if self._added:
             last = (self._added - 1) % self._length * self.num_envs
             self._arrays["ended"][last : last + self.num_envs] = True
+            self._keep_ends()
+
+    def _keep_ends(self) -> None:
+        """Keep the images to which the newest steps have led where their episodes end."""
+        if self._latest is not None:
+            last = (self._added - 1) % self._length * self.num_envs
+            ended = self._arrays["ended"][last : last + self.num_envs].nonzero()[:, 0]
+            self._arrays["following"][last + ended] = self._latest[ended]
 
     def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
         """Transitions drawn uniformly, with replacement.
@@ -202,13 +218,24 @@ class ReplayBuffer:
             last = torch.where(going, time + k, last)
             going = going & ~self._arrays["ended"][here]
         end = self._rows(last, env)
-        following = self._arrays["following"][end][:, None]
+        following = self._following(last, env, end)[:, None]
         if self._history > 1:
             # The history before the last observation: those before its step and earlier ones.
             before = self._past(last, env, oldest, self._history - 1)
             following = torch.cat([before, following], 1)
         terminated = self._arrays["terminated"][end]
         return torch.stack(rewards, 1), last - time + 1, following, terminated
+
+    def _following(self, time: Tensor, env: Tensor, rows: Tensor) -> Tensor:
+        """Observations after steps, whose rows are given."""
+        if self._latest is None:
+            return self._arrays["following"][rows]
+        found = self._arrays["observation"].index_select(0, self._rows(time + 1, env))
+        ended = self._arrays["ended"][rows]
+        found[ended] = self._arrays["following"][rows[ended]]
+        newest = ~ended & (time == self._added - 1)
+        found[newest] = self._latest[env[newest]]
+        return found
 
     def _rows(self, time: Tensor, env: Tensor) -> Tensor:
         return time % self._length * self.num_envs + env
@@ -218,14 +245,24 @@ class ReplayBuffer:
         back = torch.arange(count - 1, -1, -1)[None]
         reach = torch.minimum(age, time - oldest)[:, None]
         rows = self._rows(time[:, None] - torch.minimum(back, reach), env[:, None])
-        return self._arrays["observation"][rows]
+        # A row at a time: a twentieth of the time of an index for pictures.
+        drawn = self._arrays["observation"].index_select(0, rows.flatten())
+        return drawn.view(*rows.shape, *drawn.shape[1:])
 
     def state_dict(self) -> dict[str, Any]:
         stored = min(self._added, self._length) * self.num_envs
-        arrays = {name: array[:stored].clone() for name, array in self._arrays.items()}
-        return {"added": self._added, "arrays": arrays}
+        arrays = {name: array[:stored].clone() for name, array in self._arrays.items()
+                  if name != "following" or self._latest is None}  # fmt: skip
+        if self._latest is None:
+            return {"added": self._added, "arrays": arrays}
+        ends = self._arrays["following"][:stored][arrays["ended"]]
+        return {"added": self._added, "arrays": arrays, "latest": self._latest, "ends": ends}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._added = state["added"]
         for name, array in state["arrays"].items():
             self._arrays[name][: len(array)] = array
+        if "latest" in state:
+            self._latest = state["latest"].clone()
+            ended = self._arrays["ended"][: len(state["arrays"]["ended"])].nonzero()[:, 0]
+            self._arrays["following"][ended] = state["ends"]

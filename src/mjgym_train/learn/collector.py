@@ -45,14 +45,10 @@ class Collector:
     A batch that returns tensors (`env.backend=warp`) is used on its device: all other tensors here
     and the networks are on the same device.
 
-    Args:
-        history: observations in a history; default: the setting.
-
     Attributes:
-        low: lower bounds of an action, (action size,).
-        high: upper bounds of an action, (action size,).
         choices: of each number of a discrete action; None for continuous actions.
-        observation_size: numbers in an observation, or the shape of an image.
+        observation_size: numbers in an observation, or the shape of an image; with
+            `history_actions`, the action before it included.
         weights: of the observation's numbers, (size,); None without such a setting.
         stack: the last observations, (n, history, ...), the current one last.
         returns: of the complete episodes that ended with the last step.
@@ -75,6 +71,10 @@ class Collector:
         # Vectors are stored in single precision, images unchanged.
         self._kind = torch.float32 if isinstance(self.observation_size, int) else torch.uint8
         self.low, self.high = _bounds(self.envs.single_action_space)
+        if config.history_actions:
+            if not isinstance(self.observation_size, int):
+                raise ConfigError("history_actions: go with vectors, not with pictures")
+            self.observation_size += len(self.low)
         self.choices: int | None = getattr(self.envs.unwrapped, "choices", None)
         self.returns: list[float] = []
         self.sampler = 0
@@ -121,6 +121,8 @@ class Collector:
             observation = joined(self.envs.unwrapped.set_state({"steps": steps}))
             self._whole = self._tensor(steps == 0)
         start = self._tensor(observation).to(self._kind, copy=True)
+        if config.history_actions:
+            start = torch.cat([start, start.new_zeros(len(start), len(self.low))], 1)
         self.stack = start[:, None].repeat_interleave(self._history, 1)
         return start
 
@@ -167,6 +169,9 @@ class Collector:
         scaled = self._low + (action + 1) / 2 * self._range
         batch = scaled if self._gives_tensors else scaled.cpu().numpy()
         now, following, rewards, terminated, self.diverged, ended = self._repeated(batch)
+        if self._config.history_actions:
+            following = torch.cat([following, action], 1)
+            now = torch.cat([now, torch.where(ended[:, None], 0.0, action)], 1)
         transition = Transition(
             observation=self.observation,
             action=action,
@@ -236,11 +241,7 @@ class Collector:
         return {"envs": envs, "own": {name: getattr(self, name) for name in _KEPT}}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Continue from `state_dict`, with the same settings.
-
-        Raises:
-            RunError: it belongs to a run with remote samplers.
-        """
+        """Continue from `state_dict`, with the same settings."""
         if "envs" not in state:
             raise RunError("the run has samplers: go on with it with --ray")
         for name, value in state["own"].items():

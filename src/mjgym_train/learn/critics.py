@@ -93,8 +93,6 @@ class Categorical:
     `fit` moves them outwards for larger returns.
 
     Attributes:
-        support: the returns, (atoms,).
-        spacing: between neighbouring atoms.
         clipped: share of the last target's probability outside the support.
     """
 
@@ -230,11 +228,7 @@ CRITICS: dict[str, type[Critic]] = {"mean": Mean, "categorical": Categorical, "q
 
 
 def make_critic(config: OffPolicyConfig) -> Critic:
-    """The critic of the setting `critic`.
-
-    Raises:
-        ConfigError: there is no such critic, or it lacks part of the interface.
-    """
+    """The critic of the setting `critic`."""
     if config.critic in CRITICS:
         cls = CRITICS[config.critic]
     else:
@@ -250,9 +244,6 @@ def value_weights(critic: Critic) -> tuple[Tensor, bool]:
 
     Returns:
         The weights, and whether they apply to the softmax of the outputs.
-
-    Raises:
-        ConfigError: a custom critic computes values in its own way.
     """
     value = type(critic).value
     if value is Categorical.value and isinstance(critic, Categorical):

@@ -16,9 +16,11 @@ from mjgym.datasets import DemonstrationError, Episode
 from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym.util.values import plain
 from mjgym_train.config import Config, DataSettings, defaults
+from mjgym_train.learn import checkpoints
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.critics import ReturnRange
+from mjgym_train.run import Run
 
 _TO_LOOK_AT = {"observation", "dtype", "pixels", "observables"}  # compared by what they show
 
@@ -80,7 +82,11 @@ class Demonstrations:
             history=history,
         )
         arrays = {name: value for name, value in vars(self).items() if name != "success"}
-        buffer.load_state_dict({"added": len(self), "arrays": arrays})
+        state: dict[str, Any] = {"added": len(self), "arrays": arrays}
+        if len(size) > 1:  # images are stored once
+            following = arrays.pop("following")
+            state |= {"latest": following[-1:], "ends": following[self.ended]}
+        buffer.load_state_dict(state)
         return buffer
 
     def returns(self, discount: float) -> ReturnRange:
@@ -107,14 +113,11 @@ class Demonstrations:
 
 
 def read(config: Config, collector: Collector) -> Demonstrations:
-    """The demonstrations that the settings name, checked against the task of a run.
-
-    Raises:
-        ConfigError: there is no such dataset, it is damaged, has fewer episodes than asked for, or
-            does not match; the message says what differs.
-    """
+    """The demonstrations that the settings name, checked against the task of a run."""
     assert isinstance(config, DataSettings)
     try:
+        if (run := Run(config.data)).checkpoint_file.is_file():
+            return _of_replay(run, config, collector)
         found = datasets.load(config.data)
         count = found.count if config.demonstrations is None else config.demonstrations
         why = f"; {found.note}" if found.note else ""
@@ -128,8 +131,46 @@ def read(config: Config, collector: Collector) -> Demonstrations:
             )
         check(found.about, config, collector)
         return of_episodes((found.episode(k) for k in range(count)), collector)
-    except DemonstrationError as error:
+    except (DemonstrationError, RunError) as error:
         raise ConfigError(f"data: {config.data}: {error}") from None
+
+
+def _of_replay(run: Run, config: Config, collector: Collector) -> Demonstrations:
+    """The replay buffer of a run's checkpoint, the steps of each sub-environment in a row."""
+    settings = run.settings()
+    if settings.get("action_repeat", 1) > 1 or getattr(config, "demonstrations", None):
+        raise DemonstrationError("a replay buffer is taken whole, of a run with action_repeat=1")
+    check(datasets.About(str(settings["id"]), settings["env"]), config, collector)
+    content = checkpoints.load(run.checkpoint_file, lambda state: state.get("buffer"))
+    if content is None:
+        raise DemonstrationError("its checkpoint has no replay buffer (keep_buffer=true)")
+    envs = int(settings["num_envs"])
+    parts = [_in_order(shard, envs) for shard in content.get("shards", [content])]
+    found = Demonstrations(**{name: torch.cat([part[name] for part in parts]) for name in parts[0]})
+    size = collector.observation_size
+    sizes = (size,) if isinstance(size, int) else size
+    if tuple(found.observation.shape[1:]) != tuple(sizes):
+        raise DemonstrationError(f"it observes {tuple(found.observation.shape[1:])}, not {sizes}")
+    return found
+
+
+def _in_order(buffer: Mapping[str, Any], envs: int) -> dict[str, Tensor]:
+    """Columns of a replay buffer by sub-environment and time; each one's last step is an end."""
+    arrays = buffer["arrays"]
+    stored = len(arrays["age"]) // envs
+    times = torch.arange(buffer["added"] - stored, buffer["added"]) % stored
+    rows = (times[:, None] * envs + torch.arange(envs)).T.flatten()
+    if "latest" in buffer:
+        raise DemonstrationError("it has pictures, which are read from datasets alone")
+    columns = {name: arrays[name][rows] for name in _REPLAYED}
+    first = torch.arange(len(rows)) % stored == 0
+    begun = torch.where(first | (columns["age"] == 0), torch.arange(len(rows)), 0)
+    columns["age"] = (torch.arange(len(rows)) - begun.cummax(0).values).int()
+    columns["ended"] = columns["ended"] | (torch.arange(len(rows)) % stored == stored - 1)
+    return columns | {"success": torch.zeros(len(rows), dtype=torch.bool)}
+
+
+_REPLAYED = ("observation", "following", "action", "reward", "terminated", "ended", "age")
 
 
 def check(about: datasets.About, config: Config, collector: Collector) -> None:
@@ -148,11 +189,7 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
 
 
 def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrations:
-    """Episodes as tensors, for the observations and actions of a collector.
-
-    Raises:
-        DemonstrationError: spaces differ, or numbers are not finite; the message names the episode.
-    """
+    """Episodes as tensors, for the observations and actions of a collector."""
     columns: dict[str, list[np.ndarray]] = {}
     low, high = collector.low, collector.high
     for k, episode in enumerate(episodes):

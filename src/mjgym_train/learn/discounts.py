@@ -38,16 +38,9 @@ def of_heads(
     """Discounts, and the weights of the heads' values in the actor's objective.
 
     Args:
-        discounting: "exponential" (one head, whatever `heads` says) or "hyperbolic".
-        discount: the only one, or the largest.
-        heads: number of discounts in hyperbolic discounting.
-        k: of 1 / (1 + k t).
         acting_value: "largest" (the head of the largest discount, as in Catalyst.RL's paper),
             "mean" (of all heads, as in its code) or "hyperbolic" (the sum that approximates
             1 / (1 + k t)).
-
-    Raises:
-        ConfigError: `largest^(1/k)` is so small that all heads coincide.
     """
     if discounting == "exponential":
         return [discount], [1.0]

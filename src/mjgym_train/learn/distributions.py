@@ -36,7 +36,7 @@ class Gaussian:
         return (-0.5 * z.square() - self.log_deviation - 0.5 * math.log(2 * math.pi)).sum(-1)
 
     def entropy(self) -> Tensor:
-        return (self.log_deviation + 0.5 * math.log(2 * math.pi * math.e)).sum()
+        return (self.log_deviation + 0.5 * math.log(2 * math.pi * math.e)).sum(-1)
 
 
 class Categorical:

@@ -27,24 +27,22 @@ def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
         "observations are images": agent.encoder is not None,
         f"critic={config.critic} is a class of your own": type(agent.critic)
         not in (Categorical, Mean, Quantile),
-        f"discounting={config.discounting}": config.discounting != "exponential",
+        "the actor is a class of your own": getattr(config, "actor", "gaussian") != "gaussian",
         f"activation={config.activation}": config.activation != "relu",
+        f"network={config.network}": agent.memory is not None,
+        "the optimiser is of torch.optim": bool(config.optimizer),
         "replay is prioritised": config.priority_exponent > 0,
         f"target_period={config.target_period}": config.target_period is not None,
         f"action_layer={config.action_layer}": config.action_layer > 0,
         "the actor's gradient is bounded": config.actor_gradient_norm is not None,
         "the networks are on a GPU": next(agent.parameters()).device.type != "cpu",
-        "numba is not installed (the extra `fast`)": importlib.util.find_spec("numba") is None,
+        "numba is not installed (the extra `train`)": importlib.util.find_spec("numba") is None,
     }
     return next((reason for reason, applies in reasons.items() if applies), "")
 
 
 def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:
-    """Name of the engine that updates an agent, and why it is not the fast one.
-
-    Raises:
-        ConfigError: the fast engine is required but not available.
-    """
+    """Return the name of the engine that updates an agent, and why it is not the fast one."""
     if wanted == TORCH:
         return TORCH, "engine=torch"
     reason = hindrance(agent)

@@ -103,11 +103,7 @@ class OrnsteinUhlenbeck(nn.Module):
 
 
 def made_noise(name: str, config: ExplorationSettings, n: int, action_size: int) -> nn.Module:
-    """The custom noise of "module:Class".
-
-    Raises:
-        ConfigError: there is no such class, or it does not match `Noise`.
-    """
+    """The custom noise of "module:Class"."""
     cls = OrnsteinUhlenbeck if name == OU else imported(name, "exploration", STRATEGIES)
     if not issubclass(cls, nn.Module):
         raise ConfigError(
@@ -272,14 +268,16 @@ class Exploration(nn.Module):
             if len(noisy) and name.startswith(("_weights", "_biases")) and noise is not None:
                 noise[noisy] = torch.randn(len(noisy), *noise.shape[1:])
         if len(noisy):
-            self.sigmas[noisy] = self._found(body, noisy, factor * self._config.parameter_noise)
+            self.sigmas[noisy] = self._matching_scales(
+                body, noisy, factor * self._config.parameter_noise
+            )
         own: Any = self._own
         for place, one in enumerate(own, len(STRATEGIES)):
             if (has_drawn_it := begun & (drawn == place)).any():
                 one.begin(has_drawn_it)
         self._begun = torch.zeros_like(begun)
 
-    def _found(self, body: nn.Sequential, envs: Tensor, distance: float) -> Tensor:
+    def _matching_scales(self, body: nn.Sequential, envs: Tensor, distance: float) -> Tensor:
         """Noise scales, (k,), that move the actions of some sub-environments by a distance."""
         known = min(int(self._probed), PROBES)
         probes = self._probes[:known].expand(len(envs), -1, -1)

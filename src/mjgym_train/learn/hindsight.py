@@ -29,7 +29,7 @@ class Relabelling:
     compute_reward: Callable[[Any, Any, Any], Any]  # of the environment
 
     @classmethod
-    def of(cls, envs: Any) -> "Relabelling":
+    def for_envs(cls, envs: Any) -> "Relabelling":
         """Relabelling for environments with `observation="goal"`; its entries are concatenated."""
         space: gymnasium.spaces.Dict = envs.single_observation_space
         places, first = {}, 0
@@ -67,7 +67,6 @@ class HindsightBuffer(ReplayBuffer):
         self._arrays["last"] = torch.empty(len(self._arrays["age"]), dtype=torch.int64)
 
     def add(self, **step: Tensor) -> None:
-        """Store a step of every sub-environment; see `ReplayBuffer.add`."""
         super().add(**step, last=torch.full((self.num_envs,), _GOING))
         self._note_ends()
 

@@ -19,12 +19,7 @@ PARALLEL = 1e-3  # largest deviation of a joint's axis from the image of its cou
 
 @dataclass(frozen=True)
 class Mirror:
-    """The image of a vector: number i is sign[i] times number order[i] of the original.
-
-    Args:
-        order: (n,), an array of any library.
-        sign: (n,), the same.
-    """
+    """The image of a vector: number i is sign[i] times number order[i] of the original."""
 
     order: Any
     sign: Any
@@ -39,14 +34,6 @@ def mirrors(described: Mapping[str, Any], model: mujoco.MjModel) -> tuple[Mirror
 
     Names tell left from right. What changes its sign follows from the axes of the joints in the
     model's reference pose, and from the units of vectors.
-
-    Args:
-        described: the environment's `describe()`.
-        model: its model.
-
-    Raises:
-        ValueError: a number has no image: its label does not say what it is, or the axes of two
-            joints do not mirror each other.
     """
     joints = joint_images(model)
     elements = {*model.names.decode().split("\0")} - {
@@ -89,11 +76,7 @@ def _other_side(name: str) -> str:
 
 
 def joint_images(model: mujoco.MjModel) -> dict[str, tuple[str, int]]:
-    """The counterpart of each hinge or slide by its name, and the sign of its coordinate there.
-
-    Raises:
-        ValueError: the axes of two joints do not mirror each other.
-    """
+    """The counterpart of each hinge or slide by its name, and the sign of its coordinate there."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     images = {}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -61,8 +61,6 @@ def perceptron(
     """Linear layers with activations in between, preceded by layer norms if `layer_norm`.
 
     Args:
-        hidden: layer widths.
-        activation: one of `ACTIVATIONS`.
         extra: a layer, and how many more inputs it takes.
     """
     linear = NoisyLinear if noisy else nn.Linear
@@ -87,13 +85,11 @@ def arrays(layer: nn.Module) -> dict[str, np.ndarray]:
 
 
 def plain(body: Iterable[nn.Module]) -> list[dict[str, np.ndarray]]:
-    """Copies of the parameters of all layers that have some."""
     return [layer for layer in map(arrays, body) if layer]
 
 
 @torch.no_grad()
 def centre(body: nn.Sequential) -> None:
-    """Scale down the last layer of an actor's perceptron."""
     for parameter in body[-1].parameters():
         parameter.mul_(ACTOR_SCALE)
 
@@ -115,6 +111,23 @@ class Actor(_Actor):
     def forward(self, observation: Tensor) -> Tensor:
         """Actions within -1 and 1, (B, outputs), for histories (B, history, size)."""
         return torch.tanh(self.body(observation.flatten(1)))
+
+
+class StochasticActor(Protocol):
+    """Interface of a stochastic actor, a `torch.nn.Module`.
+
+    It is made with the number of inputs, the size of an action, the widths of `hidden`, and the
+    arguments of `perceptron`. The tanh of the first outputs of its `body` is the action without
+    noise, by which the policy acts in evaluations.
+    """
+
+    body: nn.Sequential
+
+    def __call__(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
+        """Actions and their log densities; see `GaussianActor.forward`."""
+
+    def parameters(self) -> Iterable[nn.Parameter]:
+        """All that is learned."""
 
 
 class GaussianActor(_Actor):
@@ -147,13 +160,8 @@ class Critics(nn.Module):
     They are separate networks, which is faster on CPU than stacked weights.
 
     Args:
-        inputs: numbers in a history of observations.
-        action_size: numbers in an action, 0 for critics of observations alone.
-        hidden: layer widths.
         heads: of each critic, one per discount.
         initial: initial outputs of a head, approximately, (size,).
-        action_layer: layer at which the action enters.
-        **layers: as of `perceptron`.
     """
 
     def __init__(

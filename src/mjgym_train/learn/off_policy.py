@@ -34,17 +34,14 @@ class OffPolicyTrainer(Trainer):
 
     @functools.cached_property
     def members(self) -> list[Member]:
-        """The agents of the settings."""
-        return members.of(self.config, self.algorithm)
+        return members.for_config(self.config, self.algorithm)
 
     @functools.cached_property
     def engine(self) -> tuple[str, str]:
-        """The engine of the updates, and why it is not the fast one."""
         return engines.engine(self.config.engine, self.agent)
 
     @functools.cached_property
     def update(self) -> Callable[[Batch], Metrics]:
-        """The update of the agent, created after a checkpoint has been restored."""
         return engines.update_of(self.engine[0], self.agent)
 
     def about(self) -> dict[str, Any]:
@@ -54,7 +51,7 @@ class OffPolicyTrainer(Trainer):
         return about
 
     @property
-    def drawn(self) -> dict[str, Any]:
+    def sampling(self) -> dict[str, Any]:
         """History and n-step lengths of sampled transitions, over all agents."""
         configs = [member.config for member in self.members]
         longest, *shorter = sorted({config.n_step for config in configs}, reverse=True)
@@ -64,12 +61,13 @@ class OffPolicyTrainer(Trainer):
     @functools.cached_property
     def relabelling(self) -> Relabelling | None:
         """The goal relabelling; None without hindsight."""
-        return Relabelling.of(self.collector.envs) if self.config.her else None
+        return Relabelling.for_envs(self.collector.envs) if self.config.her else None
 
     def make_collector(self) -> Collector:
-        return Collector(self.config, self.drawn["history"])
+        return Collector(self.config, self.sampling["history"])
 
     def make_agent(self) -> OffPolicyAgent | Ensemble:
+        """Build the networks, of one agent or of an ensemble."""
         sizes = self.collector.observation_size, len(self.low)
         if self.config.ensemble:
             return Ensemble(self.algorithm, self.config, *sizes)
@@ -87,7 +85,7 @@ class OffPolicyTrainer(Trainer):
         if config.data:
             dataset = demonstrations.read(config, self.collector)
             self.digest = dataset.digest
-            self.recorded = dataset.replay(**self.drawn)
+            self.recorded = dataset.replay(**self.sampling)
             self.agent.normalizer.update(dataset.observation)
             self.range = dataset.returns(config.discount)
 
@@ -99,7 +97,7 @@ class OffPolicyTrainer(Trainer):
         collector = self.collector
         sizes = size, self.config.num_envs, collector.observation_size, len(collector.low)
         if self.relabelling is not None:
-            return HindsightBuffer(*sizes, relabelling=self.relabelling, **self.drawn)
+            return HindsightBuffer(*sizes, relabelling=self.relabelling, **self.sampling)
         config = self.config
         if config.priority_exponent:
             return PrioritizedBuffer(
@@ -107,9 +105,9 @@ class OffPolicyTrainer(Trainer):
                 exponent=config.priority_exponent,
                 importance=config.importance_exponent,
                 eviction=config.eviction_exponent,
-                **self.drawn,
+                **self.sampling,
             )
-        return ReplayBuffer(*sizes, **self.drawn)
+        return ReplayBuffer(*sizes, **self.sampling)
 
     def step(self) -> None:
         config = self.config
@@ -182,11 +180,6 @@ class OffPolicyTrainer(Trainer):
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Resume from a state.
-
-        Raises:
-            RunError: the demonstrations have changed.
-        """
         demonstrations.require_same(self.config.data, self.digest, state.get("data", ""))
         super().load_state(state)
         self.owed = state["owed"]

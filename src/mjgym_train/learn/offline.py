@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.learn import demonstrations
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
@@ -51,11 +52,6 @@ class OfflineTrainer(Trainer):
         return {**super().state(), "data": self.digest}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Resume from a state.
-
-        Raises:
-            RunError: the dataset has changed.
-        """
         demonstrations.require_same(self.config.data, self.digest, state["data"])
         super().load_state(state)
 
@@ -80,6 +76,11 @@ class OfflineReplayTrainer(OfflineTrainer):
 
     def learn_from(self, found: Demonstrations) -> None:
         config = self.config
+        if config.rewards == "success" and not found.success.any():
+            raise ConfigError(
+                "rewards: no step of the dataset says that it succeeded: learn from the task's own"
+                " reward with rewards=recorded"
+            )
         rewarded = found.sparse() if config.rewards == "success" else found
         self.buffer = rewarded.replay(n_step=config.n_step, history=config.history)
         self.agent.fit_support(rewarded.returns(config.discount), begun=False)

@@ -29,6 +29,7 @@ class OnPolicyTrainer(Trainer):
     agent: OnPolicyAgent
 
     def make_agent(self) -> Agent | Ensemble:
+        """Build the networks, with the mirrors of the task for a symmetric policy."""
         agent = self._make_agent()
         if isinstance(agent, PPO) and agent.config.symmetry:
             agent.reflect(*self._mirrors())

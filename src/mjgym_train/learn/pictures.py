@@ -25,21 +25,30 @@ def random_shift(pictures: Tensor, most: int) -> Tensor:
 
     Args:
         pictures: (B, history, height, width, channels).
-        most: pixels.
     """
-    height, width = pictures.shape[2:4]
-    sides = (most, most)
-    # NumPy takes a tenth of PyTorch's time, and PyTorch does not support uint8.
-    padded = torch.from_numpy(
-        np.pad(pictures.numpy(), ((0, 0), (0, 0), sides, sides, (0, 0)), mode="edge")
+    count, history, height, width, channels = pictures.shape
+    corners = torch.randint(2 * most + 1, (count, 2)) - most
+    down, right = (
+        (torch.arange(side) + corner[:, None]).clamp(0, side - 1)
+        for side, corner in zip((height, width), corners.unbind(1), strict=True)
     )
-    corners = torch.randint(2 * most + 1, (len(pictures), 2)).tolist()
-    return torch.stack(
-        [
-            histories[:, top : top + height, left : left + width]
-            for histories, (top, left) in zip(padded, corners, strict=True)
-        ]
-    )
+    places = (torch.arange(count)[:, None, None] * height + down[:, :, None]) * width
+    places = places + right[:, None, :]
+    points = stacked(pictures).view(-1, history * channels).index_select(0, places.flatten())
+    return points.view(count, height, width, history, channels).permute(0, 3, 1, 2, 4)
+
+
+def stacked(pictures: Tensor) -> Tensor:
+    """Histories of images as images of more channels, (B, height, width, history * channels)."""
+    points = pictures.permute(0, 2, 3, 1, 4)
+    if points.is_contiguous() or points.device.type != "cpu":
+        return points.flatten(3)
+    source = points.numpy()
+    made = np.empty(source.shape, np.uint8)
+    # Byte by byte: a tenth of the time of a copy, which moves the few bytes of each point.
+    for k in np.ndindex(source.shape[3:]):
+        made[..., *k] = source[..., *k]
+    return torch.from_numpy(made).flatten(3)
 
 
 class Encoder(nn.Module):
@@ -58,7 +67,7 @@ class Encoder(nn.Module):
         convolutions: int = len(policy.STRIDES),
     ) -> None:
         super().__init__()
-        self.size = size
+        self.size, self.features = size, features
         if min(size[:2]) < LEAST:
             raise ConfigError(
                 f"env: pictures must have at least {LEAST} x {LEAST} pixels,"
@@ -69,15 +78,15 @@ class Encoder(nn.Module):
         for stride in policy.STRIDES[:convolutions]:
             layers += [nn.Conv2d(inputs, channels, KERNEL, stride), nn.ReLU(inplace=True)]
             inputs = channels
-        self.convolutions = nn.Sequential(*layers)
+        # On a CPU, an encoder of this layout takes 0.6 to 0.8 times as long, with its gradients.
+        self.convolutions = nn.Sequential(*layers).to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         with torch.no_grad():
             flat = self._convolved(torch.zeros(1, history, *size, dtype=torch.uint8))
         self.linear = nn.Linear(flat.shape[1], features)
         self.norm = nn.LayerNorm(features)
 
     @classmethod
-    def of(cls, config: Any, size: tuple[int, int, int]) -> "Encoder":
-        """The encoder of the settings, for images of a size."""
+    def from_config(cls, config: Any, size: tuple[int, int, int]) -> "Encoder":
         return cls(size, config.history, config.channels, config.features, config.convolutions)
 
     def complete(self, made: policy.Policy) -> None:
@@ -87,9 +96,8 @@ class Encoder(nn.Module):
         made.encoder = self.arrays()
 
     def _convolved(self, pictures: Tensor) -> Tensor:
-        stacked = pictures.movedim(-1, 2).flatten(1, 2).float()  # (B, history * channels, ...)
-        scaled = stacked.sub_(policy.GREY).div_(policy.WHITE)
-        convolved: Tensor = self.convolutions(scaled)
+        scaled = stacked(pictures).float().sub_(policy.GREY).div_(policy.WHITE)
+        convolved: Tensor = self.convolutions(scaled.permute(0, 3, 1, 2))
         return convolved.flatten(1)
 
     def forward(self, pictures: Tensor) -> Tensor:
@@ -97,5 +105,4 @@ class Encoder(nn.Module):
         return torch.tanh(self.norm(self.linear(self._convolved(pictures))))
 
     def arrays(self) -> list[dict[str, np.ndarray]]:
-        """Weights and biases of all layers, in order."""
         return plain([*self.convolutions, self.linear, self.norm])

@@ -54,11 +54,9 @@ class PrioritizedBuffer(ReplayBuffer):
     Steps stay in memory as parts of other returns and histories, until twice as many have come.
 
     Args:
-        *sizes: of `ReplayBuffer`.
         exponent: of priorities.
         importance: beta of the weights (N P)^-beta, relative to the largest of a sample.
         eviction: exponent of forgetting; 0 for the oldest.
-        **drawn: of `ReplayBuffer`.
     """
 
     def __init__(

@@ -34,8 +34,6 @@ def advantages(
     Args:
         value: of its observations, (T, n).
         following_value: of the following observations, (T, n).
-        discount: gamma.
-        gae_lambda: lambda.
     """
     following_value = following_value * ~rollout.terminated
     delta = rollout.reward + discount * following_value - value

@@ -13,6 +13,7 @@ import torch
 import mjgym
 from mjgym.util.code_references import is_packaged
 from mjgym_train.config import Config
+from mjgym_train.learn import thread_pools
 from mjgym_train.run import code_of_learner
 
 
@@ -30,10 +31,11 @@ def commit() -> str:
 
 
 def learner() -> dict[str, Any]:
-    """The process that trains, for a fingerprint: PyTorch, its threads, command and commit."""
+    """The process that trains, for a fingerprint: PyTorch, thread pools, command and commit."""
     return {
         "torch": torch.__version__,
         "torch_threads": torch.get_num_threads(),
+        "thread_pools": thread_pools.described(),
         "command": shlex.join(sys.argv),
         "source": commit(),
     }

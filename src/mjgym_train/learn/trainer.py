@@ -2,12 +2,10 @@
 
 import contextlib
 import dataclasses
-import pickle
 import signal
 import threading
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +20,7 @@ from mjgym.util import atomic
 from mjgym_train import evaluation, metrics
 from mjgym_train.config import BUDGETS, Config
 from mjgym_train.gymnasium_envs import fingerprint
-from mjgym_train.learn import source
+from mjgym_train.learn import checkpoints, source, thread_pools
 from mjgym_train.learn.algorithms.agent import Agent
 from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.collector import Collector, Transition
@@ -30,6 +28,7 @@ from mjgym_train.learn.writers import Writer, writers
 from mjgym_train.run import Run
 
 MOST_DIVERGED = 10  # episodes in a row, of every sub-environment, before a run ends
+RATE_SECONDS = 5.0  # CPU time over which a rate is taken: those of less vary by half
 MOST_CLIPPED = 0.01  # of a target's probability outside the support, before there is a warning
 
 
@@ -81,11 +80,9 @@ class Trainer:
     per process.
 
     Args:
-        resume: continue from the checkpoint, if there is one.
         show: called with the progress, a few times a second.
 
     Attributes:
-        collector: sub-environments in which the agent acts.
         env_step: steps over all sub-environments.
 
     Raises:
@@ -106,7 +103,7 @@ class Trainer:
             raise ConfigError(f"steps: give one of {', '.join(BUDGETS)}")
         self.run_folder, self.config, self.algorithm = run, config, algorithm
         self._show = show or (lambda progress: None)
-        torch.set_num_threads(config.torch_threads)
+        thread_pools.limit(config.torch_threads)
         torch.set_float32_matmul_precision(config.matmul_precision)
         torch.manual_seed(config.seed)
 
@@ -119,12 +116,16 @@ class Trainer:
         self._random_of = (device,) if device.type == "cuda" else ()
         with self.collector.use():
             self.agent: Agent | Ensemble = self.make_agent()
+            self.agent.begin_schedule()
             if self.collector.weights is not None:
                 self.agent.normalizer.weigh(torch.as_tensor(self.collector.weights))
         self._evaluation_envs: Any = None
         self.env_step = self.updates = 0
         self._seconds = 0.0  # until the last resumption
         self._cpu_seconds = 0.0  # the same, of this process's processor time
+        self._aside = 0.0  # of that, in evaluations and checkpoints
+        self._paced = (0, 0, 0.0)  # steps, updates and other CPU seconds until the last evaluation
+        self._fastest = (0.0, 0.0)  # steps and updates per CPU second between two evaluations
         self._logged = (0, 0, 0.0)  # steps, updates and seconds then
         self._score: float | None = None
         self._best: float | None = None  # of all evaluations
@@ -134,7 +135,7 @@ class Trainer:
         self._losses: dict[str, list[float]] = {}  # the same
         self._ends = [0, 0]  # episodes since the last line of metrics, and those that diverged
         self._in_a_row: dict[int, Tensor] = {}  # diverged episodes, by sampler
-        self._stop = self._warned = self._told = self._all_diverge = False
+        self._stop = self._warned = self._told = self._slowed = self._all_diverge = False
         self._writers: list[Writer] = []
         with self.collector.use():
             self.prepare()
@@ -169,7 +170,9 @@ class Trainer:
 
     def about(self) -> dict[str, Any]:
         """Fingerprint of the run: everything but the settings that results depend on."""
-        return {**fingerprint(self.collector.envs), "learner": source.learner()}
+        rate = self.updates / max(self._cpu_seconds - self._aside, 1e-9)
+        learner = {**source.learner(), "updates_per_cpu_second": round(rate, 1)}
+        return {**fingerprint(self.collector.envs), "learner": learner}
 
     def prepare(self) -> None:
         """Make the data source; called once agent and collector exist."""
@@ -220,11 +223,6 @@ class Trainer:
         """Train until the budget is spent or SIGINT or SIGTERM arrives, and keep the state.
 
         A second SIGINT interrupts at once.
-
-        Raises:
-            DivergedError: a loss is not finite, or all episodes diverge; the last checkpoint is
-                kept.
-            RunError: another process trains in the folder.
         """
         try:
             with self.run_folder.held():
@@ -239,6 +237,7 @@ class Trainer:
         try:
             metrics.keep_until(self.run_folder.metrics_file, self.env_step)
             cpu_began = time.process_time() - self._cpu_seconds
+            thread_pools.limit(self.config.torch_threads)  # of libraries loaded since, too
             source.keep(self.config, type(self.agent), self.run_folder.source)
             self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
             self._writers = writers(self.run_folder, self.config, self.env_step)
@@ -247,7 +246,9 @@ class Trainer:
                     if self.config.learning_rate_left < 1:
                         left = self.scheduled(1.0, self.config.learning_rate_left)
                         self.agent.scale_rates(left)
+                    updates = self.updates
                     self.step()
+                    self.agent.schedule(self.updates - updates)
                     self._require_finite_episodes()
                     now = time.perf_counter()
                     self._seconds = now - began
@@ -256,9 +257,11 @@ class Trainer:
                         logged = self.env_step // self.config.log_every
                         self._log()
                     if self._evaluation_is_due():
+                        self._watch_rate()
                         self._evaluate()
                         self.save()
                         kept = time.perf_counter()
+                        self._aside += time.process_time() - cpu_began - self._cpu_seconds
                     elif now - kept > 60 * self.config.checkpoint_minutes:
                         self.save()
                         kept = now
@@ -270,6 +273,7 @@ class Trainer:
                 if self._evaluation_is_due():  # the budget ended between two looks at the clock
                     self._evaluate()
                 self.save()
+            self.run_folder.write_json(self.run_folder.fingerprint_file, self.about())
         except DivergedError as error:
             last = "the last checkpoint is kept" if self.run_folder.policy_file.exists() else ""
             raise DivergedError(f"{error} after {self.env_step} steps; {last}") from error
@@ -277,7 +281,6 @@ class Trainer:
         return self.progress()
 
     def scheduled(self, begin: float, end: float) -> float:
-        """A value interpolated linearly over the budget."""
         return begin + (end - begin) * min(self._fraction(), 1.0)
 
     def stop(self) -> None:
@@ -318,6 +321,11 @@ class Trainer:
                 if self._best is None or self._score > self._best:
                     self._best = self._score
                     policy.save(self.run_folder.best_file)
+                if config.keep_policies:
+                    folder = self.run_folder.kept / str(self.env_step)
+                    folder.mkdir(parents=True, exist_ok=True)
+                    policy.save(folder / self.run_folder.policy_file.name)
+                    self._save_critics(folder / self.run_folder.critics_file.name)
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
             if found.successes is not None:
                 values[metrics.SUCCESS] = found.successes.mean()
@@ -325,6 +333,29 @@ class Trainer:
                 values[metrics.CPU_SECONDS] = self._cpu_seconds
             self._write(values, agent)
         self._evaluated = self._spent()
+
+    def _watch_rate(self) -> None:
+        """Warn if steps and updates cost more than twice the CPU time that they did before."""
+        now = self.env_step, self.updates, self._cpu_seconds - self._aside
+        steps, updates, seconds = (b - a for a, b in zip(self._paced, now, strict=True))
+        if seconds < RATE_SECONDS:
+            return
+        rates = steps / seconds, updates / seconds
+        self._paced = now
+        if all(2 * rate < best for rate, best in zip(rates, self._fastest, strict=True)):
+            self._warn_of_rate(rates[1])
+        best_steps, best_updates = map(max, rates, self._fastest)
+        self._fastest = best_steps, best_updates
+
+    def _warn_of_rate(self, rate: float) -> None:
+        if not self._slowed:
+            self._slowed = True
+            warnings.warn(
+                f"{rate:.0f} updates per CPU second, after {self._fastest[1]:.0f} earlier: other"
+                " programs slow this processor down, or the physics of the task takes longer now;"
+                " scores by CPU minutes are not comparable, those by steps are",
+                stacklevel=2,
+            )
 
     def _log(self) -> None:
         values = {f"training/{name}": float(np.mean(v)) for name, v in self._losses.items()}
@@ -406,25 +437,29 @@ class Trainer:
             try:
                 torch.save(self.state(), part)
             except RuntimeError as error:  # what PyTorch makes of a full disk
+                reason = checkpoints.first_lines(error)
                 raise RunError(
-                    f"{self.run_folder.checkpoint_file} cannot be written: {_first_lines(error)};"
+                    f"{self.run_folder.checkpoint_file} cannot be written: {reason};"
                     " the one before is kept"
                 ) from error
         self.run_folder.keep_policy(self.agent.policy(self.low, self.high))
+        self._save_critics(self.run_folder.critics_file)
+
+    def _save_critics(self, file: Path) -> None:
         with contextlib.suppress(ConfigError):  # custom critics stay in the checkpoint
             if (valuation := self.agent.valuation()) is not None:
-                valuation.save(self.run_folder.critics_file)
+                valuation.save(file)
 
     def _start_from(self, file: Path) -> None:
         if not file.exists():
             raise ConfigError(f"start_from: there is no {file}")
-        _load(file, lambda state: self.agent.restore(state["agent"]))
+        checkpoints.load(file, lambda state: self.agent.restore(state["agent"]))
 
     def _restore(self) -> None:
         if self.run_folder.metrics_file.exists():
             self.run_folder.metrics()  # can be read
         if self.run_folder.checkpoint_file.exists():
-            _load(self.run_folder.checkpoint_file, self.load_state)
+            checkpoints.load(self.run_folder.checkpoint_file, self.load_state)
             self._require_budget()
 
     def _require_budget(self) -> None:
@@ -451,42 +486,14 @@ class Trainer:
             writer.close()
 
 
-def _load(file: Path, use: Callable[[dict[str, Any]], None]) -> None:
-    """Pass a checkpoint's content to a function.
-
-    Raises:
-        RunError: it is damaged, or does not fit.
-    """
-    try:
-        with zipfile.ZipFile(file) as archive:
-            if damaged := archive.testzip():
-                raise RunError(f"{file} is damaged: the checksum of {damaged} is wrong")
-        content = torch.load(file, weights_only=True)
-    except pickle.UnpicklingError:  # PyTorch's message tells how to run it
-        raise RunError(f"{file} is not read: it holds objects whose code would run") from None
-    except RunError:
-        raise
-    except Exception as error:  # whatever a damaged file leads to
-        kind = type(error).__name__
-        raise RunError(f"{file} is damaged: {kind}: {_first_lines(error)}") from error
-    try:
-        use(content)
-    except Exception as error:  # of state_dict and of what is missing in it
-        kind = type(error).__name__
-        raise RunError(
-            f"{file} is of another network or version: {kind}: {_first_lines(error)}"
-        ) from error
-
-
-def _first_lines(error: Exception) -> str:
-    return " ".join(line.strip() for line in str(error).splitlines()[:2])
-
-
 _KEPT = (
     "env_step",
     "updates",
     "_seconds",
     "_cpu_seconds",
+    "_aside",
+    "_paced",
+    "_fastest",
     "_logged",
     "_score",
     "_best",

@@ -20,7 +20,7 @@ def check(config: Config) -> None:
     """Raise ConfigError if the settings of an ensemble's agents do not fit."""
     algorithm = algorithms.find(config.algorithm)
     if issubclass(algorithm, OffPolicyAgent) and isinstance(config, OffPolicyConfig):
-        members.of(config, algorithm)
+        members.for_config(config, algorithm)
 
 
 def make_trainer(
@@ -30,11 +30,7 @@ def make_trainer(
     resume: bool = False,
     show: Callable[[Progress], None] | None = None,
 ) -> Trainer:
-    """The trainer of a run: off-policy, on-policy or offline, according to its algorithm.
-
-    Raises:
-        ConfigError: there is no such algorithm, or the settings do not fit the task.
-    """
+    """The trainer of a run: off-policy, on-policy or offline, according to its algorithm."""
     algorithm = algorithms.find(config.algorithm)
     try:
         if issubclass(algorithm, OfflineAgent):

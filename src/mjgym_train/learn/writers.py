@@ -37,11 +37,7 @@ def check(config: Config) -> None:
 
 
 def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
-    """The writers that the settings name.
-
-    Raises:
-        RunError: a tracker cannot be begun.
-    """
+    """The writers that the settings name."""
     check(config)
     result: list[Writer] = []
     if config.tensorboard:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.suite import FOLDER, TASKS, shown, task, transitions
-from mjgym.rendering import Renderer
+from mjgym.rendering import Renderer, dressed
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
 
@@ -37,7 +37,7 @@ def _picture(name: str) -> np.ndarray:
         state["qpos"] = np.array(FLUNG[name])
     simulation.restore_defaults()
     simulation.set_state({field: value[None] for field, value in state.items()})
-    renderer = Renderer(described.model, simulation.model, "reference")
+    renderer = Renderer(lambda: dressed(described), simulation.model, "reference")
     picture = renderer.render(shown(simulation), 0, width=160, height=120)
     renderer.close()
     return picture

@@ -53,7 +53,7 @@ def in_poses():
 
 def equations(walker):
     """Mass matrix and, in a last column, bias."""
-    coordinates, v = walker.body._parts.coordinates, walker.v
+    coordinates, v = walker.body._laws.coordinates, walker.v
     u = coordinates.taken(v.qvel)
     found = coordinates.equations(v, coordinates.knees(coordinates.taken(v.qpos)), u)
     order = [coordinates.free.index(name) for name in COORDINATES]
@@ -146,7 +146,7 @@ class TestPaths:
 class TestForces:
     def test_static(self, walker):
         """In equilibrium at the recorded activations."""
-        law = walker.body._parts.law
+        law = walker.body._laws.law
         strength = walker.body.strength
         lengths = poses()["length"].reshape(-1, 2, 11)
         activation = poses()["activation"].reshape(-1, 2, 11)
@@ -172,7 +172,7 @@ class TestForces:
 @functools.cache
 def states_of(name):
     """What follows of each recorded state of an episode, a row for each."""
-    walker, rows = Walker.of(name), []
+    walker, rows = Walker.from_record(name), []
     body, v = walker.body, walker.v
     for row in range(len(episodes()[name]["q"])):
         walker.put_at(name, row)
@@ -213,7 +213,7 @@ class TestRecordedStates:
 class TestReplay:
     def test_for_a_fifth_of_a_second(self, name):
         """From the recorded start, with the recorded actions."""
-        record, walker = episodes()[name], Walker.of(name)
+        record, walker = episodes()[name], Walker.from_record(name)
         walker.put_at(name, 0)
         for row in range(1, 21):
             walker.step(record["action"][row])
@@ -225,9 +225,9 @@ class TestReplay:
 
     def test_order_of_the_action(self, name):
         """The numbers of the action go to the muscles that their names say, all the time."""
-        record, walker = episodes()[name], Walker.of(name)
+        record, walker = episodes()[name], Walker.from_record(name)
         activation = record["a"][0].copy()
-        law = walker.body._parts.activation
+        law = walker.body._laws.activation
         for row in range(1, min(len(record["a"]), 101)):
             for _ in range(100):
                 activation = law.after(activation, record["action"][row][ACTION_TO_MODEL], 1e-4)
@@ -238,7 +238,7 @@ class TestReplay:
 @pytest.mark.parametrize("name", [name for name in EPISODES if name == "planar"])
 def test_a_walk_that_is_replayed_without_looking(name):
     """A stride and a half goes by before it is 5 cm off: then small differences have grown."""
-    record, walker = episodes()[name], Walker.of(name)
+    record, walker = episodes()[name], Walker.from_record(name)
     walker.put_at(name, 0)
     tx = list(record["coordinates"]).index("pelvis_tx")
     for row in range(1, 111):
@@ -251,9 +251,9 @@ class TestSteps:
     def test_the_tibias_stay_in_their_places(self):
         """The slides follow the knees' angles all the time."""
         name = EPISODES[-1]
-        record, walker = episodes()[name], Walker.of(name)
+        record, walker = episodes()[name], Walker.from_record(name)
         walker.put_at(name, 0)
-        coordinates = walker.body._parts.coordinates
+        coordinates = walker.body._laws.coordinates
         for row in range(1, 31):
             walker.step(record["action"][row])
             q = coordinates.taken(walker.v.qpos)
@@ -266,7 +266,7 @@ class TestSteps:
         name = EPISODES[0]
         record, ends = episodes()[name], {}
         for substeps in (10, 40, 160):
-            walker = Walker.of(name, substeps)
+            walker = Walker.from_record(name, substeps)
             walker.put_at(name, 0)
             for row in range(1, 11):
                 walker.step(record["action"][row])

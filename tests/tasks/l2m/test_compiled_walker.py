@@ -1,22 +1,22 @@
 """The walker's compiled forces beside those in NumPy, and against OpenSim's recordings."""
 
-import ctypes
 from dataclasses import dataclass
 
+import gymnasium
 import numpy as np
 import pytest
 
 from helpers.body_records import EPISODES, Walker, episodes, planar, poses
 
-pytest.importorskip("numba", reason='needs numba: pip install -e ".[fast]"')
+pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
 
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
-from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES
-from mjgym_fast.stepping import law_fields
+from mjgym.tasks.l2m.musculoskeletal import COORDINATES
+from mjgym_fast.stepping import Hook, address, field_addresses
 
-pytestmark = pytest.mark.numba
+pytestmark = pytest.mark.compiled
 
 ROUNDING = 1e-12  # of the largest number of an entry
 EXACT = {"observation": "dict", "dtype": "float64"}
@@ -28,21 +28,34 @@ def task_of(name, cls=None):
 
 
 def in_numpy(name):
-    """A task without a compiled law, whose hooks are called."""
+    """A task without a compiled step, whose hooks are called."""
     cls = registration(f"l2m/{name}-v0").task_class
-    own = type("InNumPy", (cls,), {"compiled_law": lambda self: "not here"})
+    own = type("InNumPy", (cls,), {"compiled_step": lambda self, *_: "not here"})
     return task_of(name, dataclass(frozen=True)(own))
 
 
 class Beside:
-    """A walker, its compiled law, and how far one is from the other."""
+    """A walker, its compiled hooks, and how far one is from the other."""
 
     def __init__(self, task):
         self.walker, self.body = Walker(task.body), task.body
-        self.law = task.compiled_law()
-        self.call = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(self.law.address)
-        self.fields = np.array(law_fields(self.walker.sim.data, self.law.fields), dtype=np.int64)
-        self.work = np.zeros(self.law.work)
+        self.step = task.compiled_step("float64", None, ())
+        sim, step = self.walker.sim, self.step
+        self.fields = field_addresses(sim.data, sim.model, step.fields)
+        self.memory = np.zeros(sum(x.size for x in step.recording.memory.values()))
+        self.work = np.zeros(step.work)
+
+    def run(self, name):
+        function = Hook(self.step.address(name))
+        assert (
+            function(address(self.fields), address(self.memory), 0, 0, 0, address(self.work), 1)
+            == 0
+        )
+
+    def cells(self, name):
+        """An entry of the memory."""
+        entry = self.step.recording.memory[name]
+        return self.memory[entry.first : entry.first + entry.size].view(entry.dtype)
 
     def distance(self, rng):
         """Of all that a physics step changes, over its largest number, in the present state."""
@@ -54,16 +67,18 @@ class Beside:
         memory["joint_force"] = rng.normal(size=memory["joint_force"].shape)
         memory["substeps"] = np.array(float(rng.integers(self.body.substeps - 1)))
         v.memory = memory
-        _, packed = self.law.begin(v)
-        law = self.law
-        given = [x.ctypes.data for x in (self.fields, packed, self.work)]
+        for name, x in memory.items():
+            self.cells(name)[...] = x.reshape(-1)
         expected = {"ctrl": self.body.control(v), **self.body.substep(v)}
-        self.call(0, *given)
+        self.run("control")
         found = {"ctrl": v.ctrl.copy()}
-        self.call(1, *given)
-        found |= law.end(v, packed)
+        self.run("substep")
+        found |= {
+            name: self.cells(name).reshape(np.shape(x))
+            for name, x in expected.items()
+            if name != "ctrl"
+        }
         assert set(found) == set(expected)
-        assert all(np.shape(found[name]) == np.shape(x) for name, x in expected.items())
         return max(
             float(np.abs(found[name] - x).max() / np.abs(x).max()) for name, x in expected.items()
         )
@@ -142,19 +157,18 @@ def test_many_are_as_one_to_the_bit(threads):
 def test_recorded_actions_from_the_recorded_start():
     """As OpenSim went on, for a fifth of a second: 1 mm and 0.005 rad."""
     record = episodes()["reflex"]
-    task = task_of("walk_planar" if planar("reflex") else "walk_around")
-    body = task.body
+    id = "l2m/walk_planar-v0" if planar("reflex") else "l2m/walk_around-v0"
+    env = gymnasium.make(id).unwrapped
+    env.reset(seed=0)
+    assert env.uncompiled == ""
+    body = env.task.body
     walker = Walker(body)
-    law = task.compiled_law()
-    walker.sim.run_under(law)
     walker.put_at("reflex", 0)
-    v = walker.v
+    memory = {f"memory.{name}": value for name, value in walker.v.memory.items()}
+    env.set_state({"qpos": walker.v.qpos, "qvel": walker.v.qvel, **memory})
     for action in record["action"][1:21]:
-        v.memory = {**v.memory, **v.owned(body.before_step(v, action[ACTION_TO_MODEL]))}
-        control, memory = law.begin(v)
-        walker.sim.step_under(control, memory, body.substeps)
-        v.memory = {**v.memory, **law.end(v, memory)}
-    apart = np.abs(body.positions(v) - record["q"][20])
+        env.step(action)
+    apart = np.abs(body.positions(env.view) - record["q"][20])
     slides = [i for i, name in enumerate(COORDINATES) if name in ("pelvis_tx", "pelvis_ty")]
     assert apart[slides].max() < 1e-3
     assert apart.max() < 5e-3

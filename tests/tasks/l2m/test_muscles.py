@@ -31,20 +31,22 @@ class TestSplines:
     def test_cubics_are_themselves(self):
         """The ends take their third derivatives from the outermost points."""
         cubic = np.polynomial.Polynomial([0.3, -1.0, 0.5, 0.25])
-        spline = Splines.of([cubic_spline(KNOTS, cubic(np.array(KNOTS)).tolist())])
+        spline = Splines.from_pieces([cubic_spline(KNOTS, cubic(np.array(KNOTS)).tolist())])
         x = np.linspace(KNOTS[0], KNOTS[-1], 50, endpoint=False)
         for order, found in enumerate(spline(x)):
             np.testing.assert_allclose(found[:, 0], cubic.deriv(order)(x), atol=1e-12)
 
     def test_two_points_are_a_line(self):
-        value, slope, bend, _ = Splines.of([cubic_spline([0, 2], [1, 5])])(np.array([-1.0, 1, 3]))
+        value, slope, bend, _ = Splines.from_pieces([cubic_spline([0, 2], [1, 5])])(
+            np.array([-1.0, 1, 3])
+        )
         np.testing.assert_allclose(value[:, 0], [-1, 3, 7])
         np.testing.assert_allclose(slope[:, 0], 2)
         assert not bend.any()
 
     def test_they_go_on_straight(self):
         y = np.sin(KNOTS).tolist()
-        spline = Splines.of([cubic_spline(KNOTS, y)])
+        spline = Splines.from_pieces([cubic_spline(KNOTS, y)])
         inside, slope, _, _ = spline(np.array([KNOTS[-1] - 1e-9]))
         outside, after, bend, _ = spline(np.array([KNOTS[-1] + 1]))
         np.testing.assert_allclose(outside, inside + slope, atol=1e-7)
@@ -52,7 +54,9 @@ class TestSplines:
         assert not bend.any()
 
     def test_smooth_at_knots_of_others(self):
-        splines = Splines.of([cubic_spline(KNOTS, np.cos(KNOTS)), cubic_spline([0, 1], [0, 1])])
+        splines = Splines.from_pieces(
+            [cubic_spline(KNOTS, np.cos(KNOTS)), cubic_spline([0, 1], [0, 1])]
+        )
         for knot in [*KNOTS, 0.0, 1.0]:
             left, right = (splines(np.array(knot + d))[:3] for d in (-1e-10, 1e-10))
             for one, other in zip(left[:2], right[:2], strict=True):
@@ -60,7 +64,7 @@ class TestSplines:
 
     def test_a_value_may_be_held_while_its_slope_goes_on(self):
         spline = cubic_spline(KNOTS, np.cos(KNOTS))
-        free, held = (Splines.of([spline], within) for within in ([None], [(-1.0, 0.5)]))
+        free, held = (Splines.from_pieces([spline], within) for within in ([None], [(-1.0, 0.5)]))
         x = np.array([-1.8, 0.2, 1.5])
         np.testing.assert_allclose(held(x)[1], free(x)[1])
         np.testing.assert_allclose(held(x)[0], free(np.array([-1.0, 0.2, 0.5]))[0], atol=1e-12)

@@ -80,7 +80,7 @@ def walked(steps, id="l2m/walk_planar-v0", start=START):
     return float(env.unwrapped.data.joint("pelvis_tx").qpos[0]), taken, fell
 
 
-@pytest.mark.numba
+@pytest.mark.compiled
 def test_it_walks(compiled_forces):
     """As far as the recorded walk has come, within 2 %."""
     steps = 200
@@ -92,7 +92,7 @@ def test_it_walks(compiled_forces):
     assert len(taken) >= 4
 
 
-@pytest.mark.numba
+@pytest.mark.compiled
 def test_it_walks_for_a_whole_episode(compiled_forces):
     distance, taken, fell = walked(2500)
     assert not fell
@@ -116,7 +116,7 @@ STARTS = {
 }
 
 
-@pytest.mark.numba
+@pytest.mark.compiled
 @pytest.mark.parametrize("off", STARTS.values(), ids=STARTS)
 def test_it_walks_in_space(off, compiled_forces):
     forward, right, lean = off

@@ -172,7 +172,7 @@ def test_the_course_turns_to_the_target(side):
     assert lead > LEAD * TURN_RATE
 
 
-@pytest.mark.numba
+@pytest.mark.compiled
 def test_it_turns(compiled_forces):
     """To targets on the left and on the right of two walkers, and the heading is known."""
     envs = gymnasium.make_vec(
@@ -192,7 +192,7 @@ def test_it_turns(compiled_forces):
     np.testing.assert_allclose(script.heading, heading, atol=0.05)
 
 
-@pytest.mark.numba
+@pytest.mark.compiled
 def test_it_walks_from_more_starts(compiled_forces):
     """Of 12 starts around START, more for 6 s than without feedback."""
     starts = np.random.default_rng(3).uniform(-1, 1, (12, 3)) * [0.1, 0.1, np.deg2rad(3)]

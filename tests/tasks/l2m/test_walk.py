@@ -306,8 +306,10 @@ def test_bad_fields():
         OpenSimWalk(difficulty=5)
     with pytest.raises(dataclasses.FrozenInstanceError):
         OpenSimWalk().difficulty = 1
-    with pytest.raises(ValueError, match='seen_field: expected "map" or "centre"'):
+    with pytest.raises(ValueError, match='seen_field: expected "map", "centre" or "sink"'):
         OpenSimWalk(seen_field="center")
+    with pytest.raises(ValueError, match="seen_field: there is no sink with difficulty=0"):
+        OpenSimWalk(difficulty=0, seen_field="sink")
 
 
 def test_the_body_weight_is_that_of_the_model():
@@ -334,10 +336,17 @@ def test_the_published_recipe_can_be_read():
     """Its settings are those of the trainer, and its arguments those of the ids."""
     pytest.importorskip("torch")
     from mjgym_train import config
-    from mjgym_train.learn.algorithms.td3 import TD3Config
+    from mjgym_train.learn.algorithms import members
+    from mjgym_train.learn.algorithms.td3 import TD3, TD3Config
 
-    file = mjgym.mjcf.asset_path("training/learn_to_move.yaml")
+    file, program = (
+        mjgym.mjcf.asset_path(f"training/learn_to_move{name}.yaml") for name in ("", "_program")
+    )
     recipe = config.read(TD3Config, [file])
+    agents = members.for_config(recipe, TD3)
+    assert [own.config.history for own in agents] == [1, 4, 8, 12]
+    assert {own.config.acting_value for own in agents} == {"largest"}
+    assert config.read(TD3Config, [file, program]).ensemble == ()
     assert (recipe.critic, recipe.atoms, recipe.discounting, recipe.heads) == (
         "quantile", 101, "hyperbolic", 10,
     )  # fmt: skip

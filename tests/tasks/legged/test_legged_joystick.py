@@ -275,26 +275,6 @@ def test_memory_after_a_step_is_the_recorded_one(replayed):
     assert errors.beyond(BOUND) == {}
 
 
-def test_memory_over_whole_episodes_is_the_recorded_one(replayed):
-    """Air times, swing peaks and contacts are handed on by the task itself."""
-    z, task, errors = replayed.record, replayed.task, Errors()
-    handed = {"air_time": "feet_air_time", "swing_peak": "swing_peak",
-              "last_contact": "last_contact", "last_act": "last_act"}  # fmt: skip
-    for i in range(z.environments):
-        replayed.forget()
-        replayed.remember(next_command=z["pre/command"][0, i])
-        for t in range(z.steps):
-            begun = task.before_step(replayed.view, z["action"][t, i])
-            replayed.remember(**begun)
-            memory = {name: replayed.view.memory[name] for name in handed}
-            for ours, name in handed.items():
-                errors.note(name, memory[ours], z[f"pre/{name}"][t, i])
-            replayed.take_step(t, i)
-            replayed.remember(**memory)
-            replayed.remember(**task.update(replayed.view))
-    assert errors.beyond(BOUND) == {}
-
-
 # Observations.
 
 
@@ -331,18 +311,6 @@ def test_observations_are_the_recorded_ones(robot, privileged):
             errors.note("privileged", ours, whole[: ours.size])
             assert not whole[ours.size :].any()  # pushes, which are off
             assert whole.size - ours.size == (4 if robot == "go1" else 0)
-    assert errors.beyond(BOUND) == {}
-
-
-def test_the_first_observation_is_the_recorded_one(replayed):
-    z, task, errors = replayed.record, replayed.task, Errors()
-    for i in range(z.environments):
-        replayed.stand(z["data/qpos"][0, i], z["data/qvel"][0, i])
-        replayed.forget()
-        replayed.remember(command=z["info/command"][0, i])
-        entries = task.observation(replayed.view)
-        ours = np.concatenate([np.ravel(x) for x in entries.values()])
-        errors.note("state", ours, z["obs/state"][0, i])
     assert errors.beyond(BOUND) == {}
 
 

@@ -1,6 +1,5 @@
 """Velocity tracking against recorded control steps of mjlab, and the draws of its commands."""
 
-import dataclasses
 from math import pi
 
 import numpy as np
@@ -246,44 +245,6 @@ def test_memory_and_commands_after_a_step_are_the_recorded_ones(replayed):
     assert headed > 10
 
 
-def test_memory_over_whole_episodes_is_the_recorded_one(replayed):
-    """Air times, stances and swing peaks are handed on by the task itself."""
-    z, errors = replayed.record, Errors()
-    handed = ("peaks", *TIMES)
-    for i in range(z.environments):
-        memory = {name: np.zeros(len(replayed.robot.feet)) for name in handed}
-        memory["peaks"] = z["rew/peak_heights"][0, i]
-        ends = 0
-        for t in range(z.steps):
-            replayed.take_step(t, i)
-            replayed.remember(**memory)
-            errors.note("peaks before", memory["peaks"], z["rew/peak_heights"][t, i])
-            after = replayed.task.update(replayed.view)
-            memory = {name: after[name] for name in handed}
-            for name in TIMES:
-                errors.note(name, memory[name], z[f"rew/{key(name)}"][t, i])
-            if ended(z, t, i):
-                ends += 1
-                replayed.stand(z["data/qpos"][t + 1, i], z["data/qvel"][t + 1, i])
-                begun = replayed.task.memory(replayed.view)
-                memory = {name: begun[name] for name in handed}
-                for name in TIMES:
-                    errors.note(name, memory[name], z[f"mem/{key(name)}"][t + 1, i])
-                if not replayed.rough:
-                    errors.note("heights", begun["heights"], z["mem/heights"][t + 1, i])
-                # mjlab hands the peaks on to the next episode.
-                memory["peaks"] = z["mem/peak_heights"][t + 1, i]
-        assert ends >= 1
-    assert errors.beyond(BOUND) == {}
-
-
-def test_an_episode_begins_with_a_memory_of_its_own(replayed):
-    replayed.remember(peaks=np.ones(len(replayed.robot.feet)))
-    begun = replayed.task.memory(replayed.view)
-    for name in ("action", "last_action", "peaks", *TIMES):
-        assert not np.any(begun[name]), name
-
-
 # Observations.
 
 
@@ -327,43 +288,7 @@ def test_observations_are_the_recorded_ones(robot, group):
     assert errors.beyond(BOUND) == {}
 
 
-def test_feet_touch_the_ground_where_they_did(replayed_flat):
-    """The engine's contact sensors, which the tests above overwrite by the recorded readings."""
-    replayed, errors = replayed_flat, []
-    z, task = replayed.record, replayed.task
-    for t, i in z.rows():
-        replayed.take_step(t, i, overwrite=False)
-        readings = z["sub/sensordata"][t, :, i]
-        found = np.stack([z.sensor(readings, name) for name in replayed.found])
-        assert np.array_equal(replayed.view.past(task._found) > 0, found > 0)
-        force = np.stack([z.sensor(readings, name) for name in replayed.force])
-        errors.append(np.abs(replayed.view.past(task._forces) - force).max())
-    assert np.median(errors) < 1e-2  # N
-
-
 # Control steps.
-
-
-@pytest.mark.parametrize(
-    ("robot", "close", "velocities"), [("go1", 1e-5, 1e-3), ("g1", 1e-4, 1e-2)]
-)
-def test_a_control_step_leads_where_the_recorded_one_does(robot, close, velocities):
-    placed = Replayed(robot, encoder_bias=0.015)
-    env, z, errors = placed.env, placed.record, Errors()
-    joints = list(placed.robot.joints)
-    assert joints == z.meta["action_joints"]
-    for t, i in z.rows():
-        userdata = placed.data.userdata.copy()
-        userdata[COMMANDS * COLUMNS :] = bias_of(z, i)
-        state = {name: z[f"pre/{name}"][t, i] for name in ("qpos", "qvel", "qacc_warmstart")}
-        env.set_state({**state, "userdata": userdata})
-        env.step(z["action"][t, i])
-        errors.note("qpos", env.data.qpos, z["rew/qpos"][t, i])
-        errors.note("qvel", env.data.qvel, z["rew/qvel"][t, i])
-        errors.note("ctrl", env.data.ctrl, placed.control(t, i))
-    assert errors["ctrl"] < 1e-6
-    assert errors["qpos"] < close
-    assert errors["qvel"] < velocities
 
 
 @pytest.mark.parametrize(("robot", "close"), [("go1", 1e-5), ("g1", 1e-4)])
@@ -388,6 +313,9 @@ def test_an_environment_goes_through_the_recorded_steps(robot, close):
         state["userdata"] = userdata
         env.set_state(state)
         observation, reward, terminated, _, info = env.step(z["action"][t, i])
+        errors.note("qpos", env.data.qpos, z["rew/qpos"][t, i])
+        errors.note("qvel", env.data.qvel / 100, z["rew/qvel"][t, i] / 100)
+        errors.note("ctrl", env.data.ctrl, placed.control(t, i))
         envs.set_state({name: np.stack([x, x]) for name, x in state.items()})
         observations, rewards, *_ = envs.step(np.stack([z["action"][t, i]] * 2))
         assert rewards.tolist() == [reward, reward]
@@ -433,23 +361,6 @@ def test_a_given_command_is_kept():
         assert np.array_equal(observation["command"], [0.5, -0.2, 0.3])
         observation, *_ = env.step(np.zeros(12))
     assert env.get_state()["memory.number"] >= 1
-
-
-@pytest.mark.slow
-def test_commands_follow_one_another_and_are_observed():
-    env = Env(published("go1"), observation="dict", dtype="float64")
-    seen, held = [], []
-    observation, _ = env.reset(seed=3)
-    for _ in range(1000):
-        state = env.get_state()
-        if not held or state["memory.number"] != held[-1]:
-            held.append(float(state["memory.number"]))
-        seen.append(observation["command"])
-        observation, _, terminated, _, _ = env.step(np.zeros(12))
-        assert not terminated
-    assert held == [float(n) for n in range(len(held))]
-    assert 3 <= len(held) <= 7
-    assert len(np.unique(np.array(seen)[:, 0])) >= 2
 
 
 def test_starts_are_drawn_as_published():
@@ -530,21 +441,11 @@ def test_headings_turn_at_the_rate_of_the_stage():
 # Fields.
 
 
-def test_a_command_needs_three_numbers():
-    with pytest.raises(TypeError, match="command must be a sequence of 3"):
-        Env(dataclasses.replace(published("go1"), command=(1.0, 0.0)))
-
-
 def test_a_range_goes_from_low_to_high():
     with pytest.raises(ValueError, match=r"lin_vel_y: a range from low to high, got \(1.0, -1.0\)"):
         Velocity(lin_vel_y=(1.0, -1.0))
     with pytest.raises(ValueError, match=r"encoder_bias: at least 0, got -0\.1"):
         Velocity(encoder_bias=-0.1)
-
-
-def test_an_unknown_robot_names_the_nearest():
-    with pytest.raises(ValueError, match=r"robot: no 'g3'.*g1"):
-        Env(Velocity(robot="g3"))
 
 
 # Events, which are off by default.
@@ -587,14 +488,6 @@ def test_pushes_are_drawn_as_published():
     envs.close()
 
 
-def test_pushes_come_every_one_to_three_seconds():
-    env = Env(published("go1", pushes=True), observation="dict", dtype="float64")
-    env.reset(seed=0)
-    for _ in range(300):
-        env.step(np.zeros(12))
-    assert 2 <= env.get_state()["memory.push_number"] <= 6
-
-
 def test_published_variations_are_those_of_the_settings(replayed_flat):
     """Of the centre of mass and of friction; mjlab draws them once for each environment."""
     task, model = replayed_flat.task, replayed_flat.model
@@ -632,14 +525,6 @@ def test_published_variations_are_refused_where_there_are_none():
 
 
 # What `info` says.
-
-
-def test_commands_are_in_info():
-    env = Env(published("go1"), observation="dict", dtype="float64")
-    observation, info = env.reset(seed=0)
-    for _ in range(3):
-        assert np.array_equal(info["command"], observation["command"])
-        observation, *_, info = env.step(np.zeros(12))
 
 
 @pytest.mark.parametrize("mode", ["SameStep", "NextStep", "Disabled"])

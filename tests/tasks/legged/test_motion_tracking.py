@@ -1,7 +1,6 @@
 """Motion tracking against recorded control steps of mjlab, its start, ends, and motions."""
 
 import dataclasses
-import pickle
 
 import gymnasium
 import mujoco
@@ -132,91 +131,6 @@ def matrices(quaternions):
     for row, quaternion in zip(flat, quaternions, strict=True):
         mujoco.mju_quat2Mat(row, quaternion)
     return flat.reshape(-1, 3, 3)
-
-
-def angles(one, other):
-    """Angles between orientations, of their matrices, (n,) rad."""
-    turn = np.swapaxes(one, -1, -2) @ other
-    skew = turn - np.swapaxes(turn, -1, -2)
-    sine = np.linalg.norm(skew[..., [2, 0, 1], [1, 2, 0]], axis=-1)
-    return np.arctan2(sine, np.trace(turn, axis1=-2, axis2=-1) - 1)
-
-
-def about_z(angle):
-    """The matrix of a turn about z."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-
-
-def independent_terms(task, frame, before, bodies):
-    """The tracking terms by rotation matrices.
-
-    Args:
-        task: the task.
-        frame: of the motion.
-        before: position and quaternion of the trunk at the start of the control step.
-        bodies: positions, quaternions, velocities and rates of the tracked bodies.
-    """
-    motion, trunk = task.reference, task.tracked.index(task.body.trunk)
-    rows = [motion.bodies.index(name) for name in task.tracked]
-    place, velocity, rate = (
-        getattr(motion, name)[frame, rows] for name in ("position", "velocity", "rate")
-    )
-    wanted, ours = matrices(motion.quaternion[frame, rows]), matrices(bodies[1])
-    apart = matrices(before[1][None])[0] @ wanted[trunk].T
-    turn = about_z(np.arctan2(apart[1, 0], apart[0, 0]))
-    moved = [*before[0][:2], place[trunk, 2]] + (place - place[trunk]) @ turn.T
-
-    def near(squares, scale):
-        return np.exp(-np.mean(squares) / scale**2)
-
-    def distances(one, other):
-        return np.sum((one - other) ** 2, axis=-1)
-
-    return {
-        "motion_global_root_pos": near(distances(place[trunk], bodies[0][trunk]), 0.3),
-        "motion_global_root_ori": near(angles(wanted[trunk], ours[trunk]) ** 2, 0.4),
-        "motion_body_pos": near(distances(moved, bodies[0]), 0.3),
-        "motion_body_ori": near(angles(turn @ wanted, ours) ** 2, 0.4),
-        "motion_body_lin_vel": near(distances(velocity, bodies[2]), 1.0),
-        "motion_body_ang_vel": near(distances(rate, bodies[3]), 3.14),
-    }
-
-
-def object_velocities(model, data, names):
-    """Velocities and rates of bodies in world axes, by the engine."""
-    found = np.zeros((len(names), 6))
-    for row, name in zip(found, names, strict=True):
-        body = mujoco.mjtObj.mjOBJ_XBODY
-        mujoco.mj_objectVelocity(model, data, body, model.body(name).id, row, 0)
-    return found[:, 3:], found[:, :3]
-
-
-@pytest.mark.parametrize("robot", ROBOTS)
-def test_terms_in_random_states_are_those_of_another_formula(robot):
-    placed, rng = Placed(published(robot=robot)), np.random.default_rng(0)
-    task, data = placed.task, placed.data
-    for _ in range(20):
-        frame = int(rng.integers(1, len(task.reference) - 1))
-        states = []
-        for _ in range(5):
-            qpos, qvel = task.reference.qpos[frame].copy(), task.reference.qvel[frame].copy()
-            qpos += rng.normal(0, 0.1, qpos.shape)
-            qpos[3:7] /= np.linalg.norm(qpos[3:7])
-            states.append((qpos, qvel + rng.normal(0, 0.3, qvel.shape)))
-        placed.stand(*states[0])
-        trunk = data.body(task.body.trunk)
-        before = trunk.xpos.copy(), trunk.xquat.copy()
-        placed.remember(frame=frame - 1)
-        placed.remember(**task.update(placed.view))
-        placed.play(states, np.zeros(placed.model.nu))
-        terms = task.terms(placed.view)
-        placed.stand(*states[-2])  # as rewards see it
-        parts = [np.array([data.body(name).xpos for name in task.tracked])]
-        parts += [np.array([data.body(name).xquat for name in task.tracked])]
-        parts += object_velocities(placed.model, data, task.tracked)
-        for name, value in independent_terms(task, frame, before, parts).items():
-            assert terms[name] == pytest.approx(value, abs=1e-12), name
 
 
 @pytest.mark.parametrize("robot", ROBOTS)
@@ -380,14 +294,6 @@ def test_published_variations_and_pushes():
     envs.close()
 
 
-def test_a_task_is_pickled_without_its_motion():
-    task = published()
-    assert len(task.reference) == 501
-    text = pickle.dumps(task)
-    assert len(text) < 2000
-    assert pickle.loads(text) == task
-
-
 # The bundled motions.
 
 
@@ -415,19 +321,6 @@ def test_a_bundled_motion_is_sound(name):
             assert contact.dist > -1e-4
     assert np.ptp(feet, axis=0).max() < 2e-5
     assert np.ptp(motion.qpos[:, 2]) > 0.05  # it moves
-
-
-@pytest.mark.parametrize("name", ROBOTS)
-def test_velocities_of_a_motions_bodies_are_those_of_the_engine(name):
-    robot = legged_robots.find(name)
-    motion, model = load_motion(name, robot, 0.02), robot.model().compile()
-    data = mujoco.MjData(model)
-    for frame in range(0, len(motion), 50):
-        data.qpos[:], data.qvel[:] = motion.qpos[frame], motion.qvel[frame]
-        mujoco.mj_forward(model, data)
-        velocity, rate = object_velocities(model, data, motion.bodies)
-        assert np.allclose(motion.velocity[frame], velocity, atol=1e-12)
-        assert np.allclose(motion.rate[frame], rate, atol=1e-12)
 
 
 # Motions of one's own.

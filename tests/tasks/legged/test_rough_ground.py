@@ -131,30 +131,6 @@ def test_beyond_the_hardest_row_any_is_drawn():
 
 
 @pytest.mark.slow
-def test_a_batch_keeps_its_levels_through_autoresets_as_single_environments_do():
-    task = RoughVelocity(robot="go1", fallen="thighs", time_limit=0.4)
-    envs = VectorEnv(task, num_envs=4, autoreset_mode="SameStep")
-    envs.reset(seed=0)
-    singles = [Env(task) for _ in range(4)]
-    for i, env in enumerate(singles):
-        env.reset(seed=i)
-    for _ in range(65):
-        envs.step(np.zeros((4, 12)))
-        for env in singles:
-            *_, terminated, truncated, _ = env.step(np.zeros(12))
-            if terminated or truncated:
-                env.reset()
-    levels = envs.get_state()["memory.level"]
-    first = [Env(task) for _ in range(4)]
-    for i, env in enumerate(first):
-        env.reset(seed=i)
-    assert levels.tolist() == [float(env.get_state()["memory.level"]) for env in singles]
-    before = np.array([float(env.get_state()["memory.level"]) for env in first])
-    assert (levels <= before).all()  # nobody walks 4 m in 0.4 s
-    envs.close()
-
-
-@pytest.mark.slow
 def test_first_rows_and_columns_are_drawn_as_published():
     envs = VectorEnv(RoughVelocity(robot="go1"), num_envs=600)
     envs.reset(seed=0)

@@ -5,15 +5,13 @@ import dataclasses
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import mjgym
 from helpers import described
-from helpers.equivalence import assert_autoreset_equals_sync_vector_env
 from helpers.extending.hexapod import Hexapod
 from helpers.extending.stairs import Stairs
 from helpers.rollouts import actions_for, equal
-from helpers.suite import gymnasium_checker
 from mjgym.mjcf import Spec
 from mjgym.tasks.locomotion.arenas import Arena
 from mjgym.tasks.locomotion.run_through_corridor import RunThroughCorridor
@@ -24,14 +22,6 @@ IMPORTED = {
     "arena": "helpers.extending.stairs:Stairs",
 }
 NAMED = {"walker": "hexapod", "arena": "stairs"}
-TASKS = [
-    "locomotion/cmu_humanoid-run_walls-v0",
-    "locomotion/cmu_humanoid-run_gaps-v0",
-    "locomotion/cmu_humanoid-go_to_target-v0",
-    "locomotion/cmu_humanoid-maze_forage-v0",
-    "locomotion/rodent-escape_bowl-v0",
-    "locomotion/rodent-two_touch-v0",
-]
 
 
 def test_a_name_and_a_module_are_the_same():
@@ -43,11 +33,6 @@ def test_a_name_and_a_module_are_the_same():
         assert equal(imported.unwrapped.get_state(), named.unwrapped.get_state())
     for action in actions_for(gymnasium.make_vec(ID, num_envs=1, **NAMED), 10):
         assert equal(imported.step(action[0]), named.step(action[0]))
-
-
-@pytest.mark.parametrize("observation", ["flat", "dict"])
-def test_the_checker_passes(observation):
-    gymnasium_checker(gymnasium.make(ID, observation=observation, **IMPORTED))
 
 
 def test_every_slot_equals_a_single_env_on_stairs_of_its_own():
@@ -67,20 +52,6 @@ def test_every_slot_equals_a_single_env_on_stairs_of_its_own():
             single = env.step(actions[i])
             assert np.array_equal(observations[i], single[0])
             assert (rewards[i], terminations[i]) == single[1:3]
-
-
-@pytest.mark.parametrize("mode", list(AutoresetMode))
-def test_autoreset(mode):
-    gymnasium.register(
-        "test/hexapod-v0",
-        entry_point="mjgym.registry:make_env",
-        vector_entry_point="mjgym.registry:make_vector_env",
-        kwargs={**gymnasium.spec(ID).kwargs, **IMPORTED},
-    )
-    try:
-        assert_autoreset_equals_sync_vector_env("test/hexapod-v0", "flat", mode)
-    finally:
-        del gymnasium.registry["test/hexapod-v0"]
 
 
 def _make():
@@ -124,28 +95,6 @@ def test_it_stands_before_the_stairs_and_on_them():
     assert any(env.step(np.zeros(12))[2] for _ in range(30))
 
 
-@pytest.mark.parametrize("id", TASKS)
-def test_the_walker_does_every_task(id):
-    env = gymnasium.make(id, walker=IMPORTED["walker"], dtype="float64")
-    envs = gymnasium.make_vec(id, num_envs=2, walker=IMPORTED["walker"], dtype="float64")
-    starts = envs.reset(seed=3)[0]
-    assert np.array_equal(starts[1], env.reset(seed=4)[0])
-    for actions in actions_for(envs, 8):
-        observations, _, terminations, _, info = envs.step(actions)
-        assert not info["diverged"].any()
-        assert np.array_equal(observations[1], env.step(actions[1])[0])
-        if terminations.any():
-            break
-
-
-@pytest.mark.parametrize("walker", ["ant", "cmu_humanoid", "rolling_ball"])
-def test_every_walker_stands_before_the_stairs(walker):
-    env = gymnasium.make(ID, walker=walker, arena=IMPORTED["arena"])
-    env.reset(seed=0)
-    assert not env.step(np.zeros(env.action_space.shape))[2]
-    gymnasium_checker(env)
-
-
 def test_all_numbers_have_names_and_those_that_it_lacks_are_left_out():
     env = gymnasium.make(ID, dtype="float64", **IMPORTED)
     env.reset(seed=0)
@@ -186,19 +135,6 @@ def test_an_id_of_ones_own_is_one_more_line():
     finally:
         del gymnasium.registry[id]
         del mjgym.task.registrations[id]
-
-
-@pytest.mark.gl
-def test_it_sees_the_stairs():
-    env = gymnasium.make(ID, observation="dict+pixels", **IMPORTED)
-    envs = gymnasium.make_vec(ID, num_envs=2, observation="dict+pixels", **IMPORTED)
-    key = "walker/egocentric_camera"
-    pictures = envs.reset(seed=0)[0][key]
-    for i in range(2):
-        assert np.array_equal(pictures[i], env.reset(seed=i)[0][key])
-    assert not np.array_equal(*pictures)
-    env.close()
-    envs.close()
 
 
 @dataclasses.dataclass(frozen=True)

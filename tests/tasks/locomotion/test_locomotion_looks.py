@@ -13,9 +13,10 @@ TEXTURES = 1_000_000  # bytes of all that a model has
 
 
 @pytest.mark.gl
+@pytest.mark.parametrize("quality", ["fast", pytest.param("reference", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("id", IDS)
-def test_skies_and_walls(id):
-    env = gymnasium.make(id, render_quality="fast").unwrapped
+def test_skies_and_walls(id, quality):
+    env = gymnasium.make(id, render_quality=quality).unwrapped
     env.reset(seed=0)
     eyes = [walker.prefix + walker.camera for walker in env.task.creatures]
     for camera in {viewpoint(env.task, env.model), 0, *eyes}:

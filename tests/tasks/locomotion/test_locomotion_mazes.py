@@ -14,7 +14,6 @@ from mjgym.tasks.locomotion.floor_plans import (
     Maze,
     OPEN_7x7,
     Rectangle,
-    _Plan,
     cell_centre,
     cover,
     most_walls,
@@ -241,11 +240,6 @@ def test_the_number_of_rooms_is_within_the_error_of_the_measured_one(rooms, meas
     assert abs(p - measured) < 3 * sqrt(p * (1 - p) / 400)
 
 
-def test_there_are_two_to_four_rooms_and_six_to_twelve_targets(mazes):
-    assert {len(maze.rooms) for maze in mazes} == {2, 3, 4}
-    assert {len(maze.targets) for maze in mazes} == {6, 9, 12}
-
-
 @pytest.mark.parametrize(("size", "p"), [((3, 3), 1 / 2), ((3, 5), 1 / 4), ((5, 3), 1 / 4)])
 def test_the_first_room_s_size_has_the_published_odds(mazes, size, p):
     # Later rooms are smaller on average, because they must fit.
@@ -294,172 +288,6 @@ def test_the_places_of_two_rooms_and_their_doorway_follow_the_rule():
     pairs = sum(doorways.values())
     assert sigmas(pairs, n, 2 / 3) < 3
     assert sigmas(doorways[1], pairs, 1 / 2) < 3
-
-
-def test_corridors_are_a_tree_through_all_that_is_not_a_room():
-    for seed in range(50):
-        plan = _Plan(11, 15, ())
-        plan.grow_corridors(np.random.default_rng(seed))
-        free = free_cells(Maze(tuple("".join(row) for row in plan.text())))
-        nodes = {(i, j) for i, j in free if i % 2 and j % 2}
-        assert nodes == set(itertools.product(range(1, 11, 2), range(1, 15, 2)))
-        assert len(free - nodes) == len(nodes) - 1
-        reached, border = set(), [(1, 1)]
-        while border:
-            cell = border.pop()
-            reached.add(cell)
-            i, j = cell
-            around = ((i + di, j + dj) for di, dj in exits(free, i, j))
-            border += [c for c in around if c not in reached]
-        assert reached == free
-
-
-def test_a_corridor_turns_every_way_equally_often():
-    n, right = 1000, 0
-    for seed in range(n):
-        plan = _Plan(5, 5, ())
-        plan.grow_corridors(np.random.default_rng(seed))
-        right += plan.text()[2][1] == "*"  # having gone right it comes back below
-    assert sigmas(right, n, 1 / 2) < 3
-
-
-@pytest.mark.parametrize(
-    ("rooms", "before", "after"),
-    [
-        pytest.param(
-            [(1, 1, 3, 3), (1, 9, 3, 3)],
-            """
-*************
-*   *   *   *
-*   * * *   *
-*     *     *
-*************
-""",
-            """
-*************
-*   *****   *
-*   *****   *
-*           *
-*************
-""",
-            id="detour",
-        ),
-        pytest.param(
-            [(3, 1, 3, 3), (3, 9, 3, 3)],
-            """
-*************
-*****   *****
-***** * *****
-*   * * *   *
-*   * * *   *
-*     *     *
-*************
-""",
-            """
-*************
-*************
-*************
-*   *****   *
-*   *****   *
-*           *
-*************
-""",
-            id="long detour",
-        ),
-        pytest.param(
-            [(1, 1, 3, 3), (1, 9, 3, 3)],
-            """
-*************
-*   *   *   *
-*   * * *   *
-*           *
-*************
-""",
-            """
-*************
-*   *****   *
-*   *****   *
-*           *
-*************
-""",
-            id="loop",
-        ),
-        pytest.param(
-            [(3, 1, 3, 3)],
-            """
-*******
-***   *
-*** * *
-*   * *
-*   * *
-*     *
-*******
-""",
-            """
-*******
-*******
-*******
-*     *
-*   * *
-*     *
-*******
-""",
-            id="detour from a room",
-        ),
-        pytest.param(
-            [(3, 1, 3, 3), (3, 5, 3, 3)],
-            """
-*********
-***   ***
-*** * ***
-*   *   *
-*   *   *
-*   *   *
-*********
-""",
-            """
-*********
-***   ***
-*** * ***
-*   *   *
-*   *   *
-*   *   *
-*********
-""",
-            id="between two rooms",
-        ),
-        pytest.param(
-            [(1, 1, 3, 3), (1, 9, 3, 3)],
-            """
-***************
-*   *   *   * *
-*   *** *     *
-*           ***
-***** ***** ***
-*     *     ***
-***************
-""",
-            """
-***************
-*   *****   ***
-*   *****   ***
-*           ***
-***************
-***************
-***************
-""",
-            id="dead ends",
-        ),
-    ],
-)
-def test_simplifying_a_maze(rooms, before, after):
-    maze = parse(before)
-    plan = _Plan(maze.height, maze.width, [Rectangle(*room) for room in rooms])
-    in_rooms = {cell for room in rooms for cell in Rectangle(*room).cells()}
-    for i, j in free_cells(maze) - in_rooms:
-        plan._region[i][j] = len(rooms) + 1
-    plan.simplify()
-    assert "\n".join("".join(row) for row in plan.text()) == str(parse(after))
 
 
 def test_extra_connections_open_further_doorways():
@@ -546,14 +374,6 @@ def test_mazes_with_too_many_walls_are_drawn_anew():
         assert maze == first
 
 
-@pytest.mark.parametrize("max_walls", [None, 30])
-def test_no_maze_has_more_walls_than_the_bound(monkeypatch, max_walls):
-    # As no maze exceeds the bound by itself, a lower one must do.
-    monkeypatch.setattr("mjgym.tasks.locomotion.floor_plans.most_walls", lambda height, width: 11)
-    for seed in range(20):
-        assert len(walls(random_maze(np.random.default_rng(seed), max_walls=max_walls))) <= 11
-
-
 @pytest.mark.slow
 def test_a_limit_of_walls_that_no_maze_keeps_is_an_error():
     # Two rooms are the fewest in 11 x 11 cells, and four rectangles enclose one.
@@ -587,13 +407,6 @@ def test_scattering_keeps_the_rooms(mazes):
 
 
 # Places
-
-
-def test_cells_lie_around_the_middle_with_y_up():
-    maze = parse("*** *\n*P  *\n*****\n*****")
-    assert cell_centre(maze, 0, 0, 2.0) == (-4.0, 3.0)
-    assert cell_centre(maze, 3, 4, 2.0) == (4.0, -3.0)
-    assert cell_centre(maze, 1, 2, 0.5) == (0.0, 0.25)
 
 
 def test_the_text_and_back(mazes):

@@ -9,7 +9,7 @@ import pytest
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.rotations import about_z
-from mjgym.sim import Batched, Single
+from mjgym.sim import Single
 from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
@@ -119,22 +119,6 @@ def test_each_reads_what_it_reads_alone(alone):
     first, second = (readings(walker, simulation.view) for walker in Meeting().creatures[:2])
     assert np.abs(first["position"] - second["position"]).max() == pytest.approx(3)
     assert np.abs(first["rotation"] - second["rotation"]).max() > 0.5
-
-
-def test_a_batch_reads_what_one_simulation_reads():
-    model = compile_model(Meeting())
-    single, batch = Single(model), Batched(model, 3, 1)
-    together(single.view)
-    single.forward()
-    walkers = Meeting().creatures
-    for walker in walkers:
-        readings(walker, batch.view)  # a batch fills only what has been looked at before
-    batch.reset(lambda i, scratch: (scratch.restore_defaults(), together(scratch.view)))
-    for walker in walkers:
-        one, many = readings(walker, single.view), readings(walker, batch.view)
-        for name, value in one.items():
-            for row in many[name]:
-                assert np.array_equal(row, value), (walker.prefix, name)
 
 
 def test_one_falls_and_the_others_do_not():

@@ -1,8 +1,6 @@
 """The tracking task: references, starts, rewards, ends, playback, and what it refuses."""
 
-import copy
 import json
-import pickle
 import shutil
 
 import gymnasium
@@ -12,21 +10,18 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from helpers.lanes import mostly_slow
-from helpers.places import DATA
-from helpers.rollouts import actions_for, equal
+from helpers.places import ASSETS
+from helpers.rollouts import equal
 from helpers.suite import within
 from mjgym import checks
-from mjgym.cli.app import app
 from mjgym.cli.mocap import mocap
-from mjgym.mjcf import asset_path
 from mjgym.mocap import SCALE_V2020, Trajectory, find_clips, read_amc, resample, to_trajectory
 from mjgym.task.models import compile_model
 from mjgym.tasks.locomotion.references import references
 from mjgym.tasks.locomotion.tracking import Tracking
 
 ID = "locomotion/cmu_humanoid-tracking-v0"
-CLIPS = DATA / "locomotion" / "clips"
+CLIPS = ASSETS / "locomotion" / "clips"
 WALKER, STEP, FUTURE, SHORTEST = "cmu_humanoid_2020", 0.03, 5, 10
 NAMES = sorted(path.name for path in CLIPS.iterdir())
 TERMS = ("truncation", "center_of_mass", "joints_velocity", "appendages", "body_quaternions")
@@ -76,14 +71,6 @@ def clip_file(folder, frames, name="clip.npz", **changes):
 
 
 # The clips.
-
-
-def test_the_packages_own_clips_are_those_of_the_tests():
-    own = find_clips("")
-    assert [path.name for path in own] == NAMES
-    assert own[0].parent == asset_path("locomotion/clips/walk.amc").parent
-    for path in own:
-        assert path.read_bytes() == (CLIPS / path.name).read_bytes()
 
 
 def test_references_are_the_clips_on_the_ground(reference):
@@ -463,19 +450,6 @@ def test_too_far_from_the_reference_is_the_end(env, reference, shift, over):
     assert (found["truncation"] < 0) is over
 
 
-def test_whoever_does_nothing_ends_early():
-    env = make(from_start=True, clips=str(CLIPS / "walk.amc"))
-    env.reset(seed=0)
-    steps, terminated = 0, False
-    while not terminated:
-        _, _, terminated, truncated, info = env.step(np.zeros(56))
-        steps += 1
-        assert not truncated
-        assert terminated == (info["terms/truncation"] < 0)
-    assert 2 < steps < 15
-    assert not info["success"]
-
-
 def test_the_threshold_can_be_set(reference):
     strict, mild = (make(threshold=t).unwrapped for t in (0.01, 10.0))
     qpos = None
@@ -530,17 +504,6 @@ def test_played_the_humanoid_follows_the_clip_exactly(clip):
         assert truncated == info["success"] == (row == len(reference.qpos) - 1)
 
 
-def test_played_in_a_batch_each_follows_its_own_clip(reference):
-    envs = gymnasium.make_vec(ID, num_envs=4, play=True)
-    envs.reset(seed=0)
-    view = envs.unwrapped.view
-    assert len(set(view.userdata[:, 0].tolist())) > 1
-    rows = reference.first[view.userdata[:, 0].astype(int)]
-    for step in range(1, 10):
-        envs.step(envs.action_space.sample())
-        np.testing.assert_allclose(view.qpos, reference.qpos[rows + step], rtol=0, atol=1e-9)
-
-
 def test_a_short_clip_can_be_played_but_not_followed(tmp_path):
     clip_file(tmp_path, 3)
     env = make(play=True, clips=str(tmp_path))
@@ -548,19 +511,6 @@ def test_a_short_clip_can_be_played_but_not_followed(tmp_path):
     assert [env.step(np.zeros(56))[3] for _ in range(2)] == [False, True]
     with pytest.raises(ValueError, match=r"clip.npz has 3 frames"):
         make(clips=str(tmp_path))
-
-
-@pytest.mark.gl
-def test_the_command_line_films_a_clip(tmp_path):
-    out = tmp_path / "walk.png"
-    done = CliRunner().invoke(
-        app,
-        ["record", ID, "--set", "play=true", "--set", f"clips={CLIPS / 'walk.amc'}",
-         "--set", "ghost=true", "--steps", "3", "--width", "48", "--height", "32",
-         "--quality", "fast", "--policy", "zero", "--out", str(out)],
-    )  # fmt: skip
-    assert done.exit_code == 0, done.output
-    assert out.stat().st_size > 100
 
 
 # The ghost.
@@ -601,67 +551,6 @@ def test_the_ghost_changes_nothing():
 
 
 # One and many.
-
-
-@pytest.mark.parametrize(
-    "fields", mostly_slow([{"ghost": True}, {"from_start": True}, {"future": 1}], 3)
-)
-def test_every_slot_equals_a_single_env(fields):
-    kwargs = {"dtype": "float64", **fields}
-    envs = gymnasium.make_vec(ID, num_envs=3, **kwargs)
-    singles = [gymnasium.make(ID, **kwargs) for _ in range(3)]
-    starts, _ = envs.reset(seed=3)
-    for i, env in enumerate(singles):
-        assert np.array_equal(starts[i], env.reset(seed=3 + i)[0])
-    over = np.zeros(3, dtype=bool)
-    for actions in actions_for(envs, 40):
-        observations, rewards, terminations, truncations, _ = envs.step(actions)
-        for i, env in enumerate(singles):
-            if over[i]:
-                assert np.array_equal(observations[i], env.reset()[0])
-                continue
-            single = env.step(actions[i])
-            assert np.array_equal(observations[i], single[0])
-            assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
-        over = terminations | truncations
-
-
-def test_states_restore_bit_for_bit_also_in_another_place():
-    kwargs = {"dtype": "float64", "threshold": 1e9}  # an episode goes on to the end of its clip
-    envs = gymnasium.make_vec(ID, num_envs=3, **kwargs)
-    before, _ = envs.reset(seed=0)
-    for actions in actions_for(envs, 4):
-        before = envs.step(actions)[0]
-    state, part = envs.get_state(), envs.get_state(ids=[2])
-    later = [envs.step(actions) for actions in actions_for(envs, 6, seed=1)]
-    envs.reset(seed=50)
-    assert np.array_equal(envs.set_state(state), before)
-    for old, actions in zip(later, actions_for(envs, 6, seed=1), strict=True):
-        assert equal(envs.step(actions), old)
-    envs.reset(seed=60)
-    envs.set_state(part, ids=[0])
-    single = gymnasium.make(ID, **kwargs).unwrapped
-    single.reset(seed=0)
-    single.set_state({name: value[0] for name, value in part.items()})
-    for old, actions in zip(later, actions_for(envs, 6, seed=1), strict=True):
-        actions[0] = actions[2]
-        assert np.array_equal(envs.step(actions)[0][0], old[0][2])
-        alone = single.step(actions[2])
-        assert np.array_equal(alone[0], old[0][2])
-        assert alone[1] == old[1][2]
-
-
-@pytest.mark.parametrize(
-    "duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))], ids=["copy", "pickle"]
-)
-def test_a_batch_continues_bit_for_bit_when_pickled_or_copied(duplicate):
-    envs = gymnasium.make_vec(ID, num_envs=3)
-    envs.reset(seed=0)
-    for actions in actions_for(envs, 4):
-        envs.step(actions)
-    twin = duplicate(envs)
-    for actions in actions_for(envs, 12, seed=1):
-        assert equal(envs.step(actions), twin.step(actions))
 
 
 @pytest.mark.parametrize("fields", [{}, {"ghost": True}, {"walker": "cmu_humanoid", "future": 2}])

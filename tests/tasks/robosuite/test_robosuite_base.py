@@ -16,9 +16,8 @@ from helpers.robosuite_records import make_task
 from mjgym import Env
 from mjgym.placements import Extent, Placement, Pose, Several, Uniform
 from mjgym.task import models
-from mjgym.tasks.robosuite.boxes import add_box
-from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
 from mjgym.tasks.robosuite.lift import DENSITY, Lift
+from mjgym.tasks.robosuite.room import add_box, in_contact, watch_contact
 from mjgym.tasks.robosuite.tabletop import OneTable
 
 TASKS = ("Lift", "Stack", "Door")
@@ -69,6 +68,10 @@ class Pair(OneTable):
 
     def stages(self, terms):
         return terms["near"]
+
+
+def actions_of(task):
+    return task.actions(models.compile_model(task))
 
 
 def pair_env(**fields):
@@ -122,21 +125,6 @@ def test_what_does_not_fit_is_refused(fields, error, message):
         Lift(**fields)
 
 
-@pytest.mark.parametrize("robot", ["Panda", ("Panda",), ("Panda", "Panda", "Panda")])
-def test_task_for_two_arms_refuses_another_number(robot):
-    with pytest.raises(ValueError, match=r"two|2"):
-        Pair(robot=robot)
-
-
-def test_action_that_is_no_number_is_refused():
-    env = Env(Lift())
-    env.reset(seed=0)
-    action = np.zeros(7)
-    action[6] = np.nan
-    with pytest.raises(ValueError, match="action"):
-        env.step(action)
-
-
 # Keyword arguments.
 
 
@@ -148,7 +136,7 @@ def test_dict_of_a_controllers_parameters_makes_a_task_like_any_other():
     assert hash(task) == hash(again)
     assert pickle.loads(pickle.dumps(task)) == task
     assert task.manipulators[0].controller.kp == 300.0
-    units = [action.unit for action in task.actions(None)]
+    units = [action.unit for action in actions_of(task)]
     assert units[:6] == ["0.1 m"] * 3 + ["0.1 rad"] * 3
 
 
@@ -223,25 +211,6 @@ def test_reward_is_scaled_by_the_most_that_a_step_pays(name):
 # Robots.
 
 
-@pytest.mark.parametrize(
-    ("fields", "places"),
-    [
-        ({}, [(0, -0.56, 0.912, 90), (0, 0.56, 0.912, -90)]),
-        ({"arrangement": "parallel"}, [(-0.56, -0.25, 0.912, 0), (-0.56, 0.25, 0.912, 0)]),
-        ({"robot": "Baxter"}, [(-0.66, 0, 0.924, 0)]),
-        ({"table_size": (1.0, 0.8, 0.05)}, [(0, -0.66, 0.912, 90), (0, 0.66, 0.912, -90)]),
-    ],
-    ids=str,
-)
-def test_robots_stand_where_they_are_published_to(fields, places):
-    env = pair_env(**fields)
-    for robot, (x, y, z, turn) in zip(env.task.robots, places, strict=True):
-        base = env.data.body(f"robot{robot.number}_base")
-        np.testing.assert_allclose(base.xpos, (x, y, z), atol=1e-9)
-        angle = np.arctan2(base.xmat[3], base.xmat[0])
-        assert np.degrees(angle) == pytest.approx(turn, abs=1e-6)
-
-
 def test_entries_of_two_robots_and_of_a_robot_with_two_arms():
     two = list(pair_env().observe())
     assert two[:2] == ["robot0_joint_pos", "robot0_joint_pos_cos"]
@@ -258,7 +227,7 @@ def test_entries_of_two_robots_and_of_a_robot_with_two_arms():
 
 def test_actions_of_two_arms_stand_in_the_published_order():
     axes = ("x", "y", "z", "rx", "ry", "rz")
-    pair = [action.name for action in Pair().actions(None)]
+    pair = [action.name for action in actions_of(Pair())]
     assert pair == [
         name
         for robot in (0, 1)
@@ -267,7 +236,7 @@ def test_actions_of_two_arms_stand_in_the_published_order():
             f"robot{robot}_right gripper",
         )
     ]
-    baxter = [action.name for action in Pair(robot="Baxter").actions(None)]
+    baxter = [action.name for action in actions_of(Pair(robot="Baxter"))]
     assert baxter == [
         *(f"robot0_{side} {axis}" for side in ("right", "left") for axis in axes),
         "robot0_right gripper",
@@ -285,7 +254,7 @@ def test_actions_of_two_arms_stand_in_the_published_order():
     ids=str,
 )
 def test_each_number_of_an_action_moves_what_it_names(robot):
-    for i, action in enumerate(Pair(robot=robot).actions(None)):
+    for i, action in enumerate(actions_of(Pair(robot=robot))):
         env = pair_env(robot=robot, start_noise=0.0)
         part, _, axis = action.name.partition(" ")
         manipulator = next(m for m in env.task.manipulators if m.name == part)
@@ -444,14 +413,6 @@ def test_cubes_sizes_are_drawn_and_all_that_follows_is_as_if_compiled_with_them(
         if field == "bvh_aabb":
             continue
         np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12, err_msg=field)
-
-
-def test_nothing_is_compiled_when_an_episode_begins():
-    env = Env(Lift())
-    with nothing_compiled():
-        for _ in range(3):
-            env.reset()
-    assert models.compile_model(Lift()).nq == env.model.nq
 
 
 def test_contact_of_bodies():

@@ -7,8 +7,7 @@ from helpers.robosuite_records import make_task
 from helpers.scripted import assert_drives_one_as_many, assert_solves
 from mjgym import Env, VectorEnv
 from mjgym.tasks.dmc.walker import Walker
-from mjgym.tasks.robosuite.scripted_policies.tools import Wrist, tools_of
-from mjgym.tasks.robosuite.scripted_policies.wiping import SPONGE, winding
+from mjgym.tasks.robosuite.scripted_policies.tools import tools_of
 
 # Episodes, control steps, and how many of them are solved at least: the table of the guide on
 # demonstrations has the shares of 200.
@@ -115,37 +114,6 @@ def test_script_refuses_what_it_cannot_drive(fields, reason):
 def test_wiping_script_reads_the_circle_of_the_spots():
     with pytest.raises(ValueError, match="condensed: the script reads the circle"):
         make_task("Wipe", condensed=False).scripted_policy()
-
-
-@pytest.mark.parametrize("room", [(0.13, 0.22), (0.05, 0.01), (0.3, 0.4)], ids=str)
-def test_sponge_covers_the_area_of_the_spots(room):
-    places = np.array(winding(np.array(room)))
-    xs, ys = (np.linspace(-half, half, 41) for half in room)
-    spots = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 1, 2)
-    under = (np.abs(spots - places) <= SPONGE / 2 + 1e-9).all(axis=-1)
-    assert under.any(axis=-1).all()
-
-
-@pytest.mark.parametrize(
-    ("angle", "turn", "last", "more"),
-    [
-        (0.8, 1.0, 1.0, 0.0),  # clear of both limits
-        (0.8, -2.0, -2.0, np.pi),  # it would end at 2.8: half a turn the other way round
-        (-1.5, 1.3, 1.3, -np.pi),  # it would end at -2.8
-        (0.8, 2.0, 3.4, -np.pi),  # what follows would end at -2.6
-    ],
-)
-def test_wrist_stays_clear_of_its_limits(angle, turn, last, more):
-    wrist = Wrist("joints", 1, sign=-1.0, middle=0.0, half=2.9)
-    observation = {"joints": np.array([[9.0, angle]])}
-    found = wrist.away_from_limits(observation, np.array([turn]), np.array([last]), np.pi)
-    assert found == pytest.approx([more])
-
-
-def test_wrist_without_limits_turns_the_nearest_way():
-    wrist = Wrist("joints", 0, sign=1.0, middle=0.0, half=np.inf)
-    far = np.array([50.0])
-    assert wrist.away_from_limits({"joints": np.zeros((1, 1))}, far, far, np.pi) == [0.0]
 
 
 def test_script_of_a_task_without_one():

@@ -18,9 +18,7 @@ def record():
 
 
 def test_joints_and_entries_are_the_recorded_ones_in_their_order(record):
-    model = record.model
-    assert [model.joint(i).name for i in range(model.njnt)] == list(record.arrays["names_jnt"])
-    assert list(record.at(0)[0]) == record.entries
+    record.assert_same_order()
 
 
 def test_observations_rewards_and_successes_are_the_recorded_ones(record):

@@ -6,12 +6,10 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.compiling import nothing_compiled
 from helpers.locomotion_records import STATISTIC, spread
 from helpers.soccer_records import record, sized, task
 from mjgym import Env, VectorEnv
 from mjgym.task.models import compile_model
-from mjgym.tasks.locomotion.soccer import opponents
 from mjgym.tasks.locomotion.soccer.soccer import (
     BALL_HEIGHT,
     FARTHEST,
@@ -23,7 +21,6 @@ from mjgym.tasks.locomotion.soccer.soccer import (
 )
 
 MATCHES = 1000
-BALL = slice(0, 3)  # of qpos
 
 
 def match(**fields):
@@ -283,16 +280,6 @@ def test_pitches_by_players_grow_with_the_teams():
         np.testing.assert_allclose(areas, [2 * size * 100, 2 * size * 350])
 
 
-def test_nothing_is_compiled_at_a_reset():
-    env, v = match()
-    before = np.array(v.geom("home_goal_top_post").size)
-    model = env.model
-    with nothing_compiled():
-        env.reset(seed=3)
-    assert env.model is model
-    assert not np.array_equal(v.geom("home_goal_top_post").size, before)
-
-
 @pytest.mark.parametrize("half", [(32.0, 24.0), (40.0, 36.0), (5.6, 4.8)])
 def test_the_stand_sees_the_whole_pitch(half):
     """Its corners, and those of the goals, are within a picture of 4 to 3."""
@@ -387,15 +374,6 @@ def test_a_random_opponent_is_uniform_and_repeats_with_its_seed():
     envs.close()
 
 
-def test_random_words_have_no_short_period():
-    words = np.array([1, 7, 2**31 - 2])
-    seen = [words := opponents.following(words) for _ in range(2000)]
-    for column in np.array(seen).T:
-        assert len(set(column.tolist())) == len(column)
-        assert column.min() > 0
-        assert column.max() < 2**32
-
-
 @pytest.mark.parametrize(
     "walker",
     [
@@ -421,4 +399,23 @@ def test_eleven_play_eleven():
     assert info["number"].tolist() == [*range(11), *range(11)]
     observations, *_ = envs.step(envs.action_space.sample())
     assert np.isfinite(observations).all()
+    envs.close()
+
+
+def test_the_nearest_to_the_ball_is_so_in_space():
+    """A player above the ball is not as near as it looks from above."""
+    envs = gymnasium.make_vec(
+        "soccer/boxhead-2v2-v0", num_envs=1, observation="dict", dtype="float64"
+    )
+    envs.reset(seed=0)
+    state, model = envs.get_state(), envs.matches.model
+    state["qpos"][0, :3] = (0.0, 0.0, 0.5)  # of the ball, m
+    for number, (x, height) in enumerate([(1.0, 3.0), (2.0, 0.0)]):
+        for axis, value in (("x", x), ("y", 0.0), ("z", height)):
+            joint = model.joint(f"home_{number}/root_{axis}/")
+            state["qpos"][0, joint.qposadr[0]] = value
+            state["qvel"][0, joint.dofadr[0]] = -1.0 if axis == "x" else 0.0
+    seen = envs.set_state(state)
+    np.testing.assert_allclose(seen["stats_vel_to_ball"][0, :2, 0], 1.0, atol=1e-6)
+    np.testing.assert_allclose(seen["stats_closest_vel_to_ball"][0, :2, 0], [0.0, 1.0], atol=1e-6)
     envs.close()

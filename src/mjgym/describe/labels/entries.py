@@ -18,9 +18,6 @@ from mjgym.util.suggestions import or_else
 def signals(task: Task, view: View, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Signal]:
     """Labels of each entry of a task's observation: the stated ones, else the derived ones.
 
-    Args:
-        shapes: of the entries in one simulation.
-
     Raises:
         ValueError: `task.labels` names a missing entry, or has the wrong number of labels for one.
         TypeError: it returns something else than a Signal.

@@ -55,7 +55,6 @@ class Label:
         return f"{self.scale:.4g} {self.unit}" if scaled else self.unit
 
     def replace(self, **changes: Any) -> "Label":
-        """A copy with some fields replaced."""
         return dataclasses.replace(self, **changes)
 
     # Arithmetic. A plain number shifts or scales, and does not change the meaning.
@@ -173,7 +172,7 @@ class Label:
 
     # NumPy calls these for its functions of the same name.
 
-    def _of(self, form: str) -> "Label":
+    def _with_form(self, form: str) -> "Label":
         unit = self.whole_unit
         return self.replace(unit=unit if unit in ("", "1") else form.format(unit), scale=1.0)
 
@@ -181,11 +180,11 @@ class Label:
         plain = self.replace(unit="1", scale=1.0, ends=NOWHERE, turn=None)
         return plain.replace(what=form.format(self.what))
 
-    tanh = functools.partialmethod(_of, "tanh({})")
-    arcsinh = functools.partialmethod(_of, "arcsinh({})")
-    exp = functools.partialmethod(_of, "exp({})")
-    log = functools.partialmethod(_of, "ln({})")
-    log1p = functools.partialmethod(_of, "ln(1 + {})")
+    tanh = functools.partialmethod(_with_form, "tanh({})")
+    arcsinh = functools.partialmethod(_with_form, "arcsinh({})")
+    exp = functools.partialmethod(_with_form, "exp({})")
+    log = functools.partialmethod(_with_form, "ln({})")
+    log1p = functools.partialmethod(_with_form, "ln(1 + {})")
     sin = functools.partialmethod(_part, "sine of {}")
     cos = functools.partialmethod(_part, "cosine of {}")
 

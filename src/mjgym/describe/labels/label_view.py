@@ -6,10 +6,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.actions import actuated, controls
+from mjgym.actions import actuated, actuator_controls
 from mjgym.arrays import Array
 from mjgym.describe.labels.label import WORLD, XYZ, Label
-from mjgym.sim.fields import SIZES, owner
+from mjgym.sim.fields import UNEVEN, declared_sizes, field_rows, owner
 from mjgym.sim.views import Named, View
 
 # Unit of fields and attributes, and frame of vectors.
@@ -75,11 +75,7 @@ class _Functions:
 
 
 class LabelView(View):
-    """A view with labels in place of floating-point numbers; integers are real.
-
-    Args:
-        view: of the simulations, one or many; the labels are those of one.
-    """
+    """A view with labels in place of floating-point numbers; integers are real."""
 
     def __init__(self, view: View) -> None:
         functions: Any = _Functions()
@@ -99,13 +95,15 @@ class LabelView(View):
         if real.dtype.kind != "f":
             return real
         kind, attribute = owner(name)
-        if kind is not None and name in SIZES:  # an element may have any number of values
-            attribute = "data" if name == "sensordata" else name
-            rows = [self._of(kind, i, attribute) for i in range(len(self.names(kind)))]
-            return np.concatenate([np.empty(0, dtype=object), *rows])
+        # An element may have any number of values.
+        if kind is not None and declared_sizes().get(name) in UNEVEN:
+            numbers = range(len(self.names(kind)))
+            rows = [field_rows(self.model, name, np.array([i])) for i in numbers]
+            parts = [self._field_labels(kind, i, attribute, real[rows[i]]) for i in numbers]
+            return np.concatenate([np.empty((0, *real.shape[1:]), dtype=object), *parts])
         if real.ndim and kind is not None and len(self.names(kind)) == len(real):
-            rows = [self._of(kind, i, attribute, real[i]) for i in range(len(real))]
-            return _array(rows, real.shape)
+            parts = [self._field_labels(kind, i, attribute, real[i]) for i in range(len(real))]
+            return _array(parts, real.shape)
         return self._numbered(name, name, real)
 
     def _element(self, kind: str, name: str) -> Named:
@@ -114,11 +112,15 @@ class LabelView(View):
 
         def fetch(attribute: str) -> Array:
             value = self._real(getattr(real, attribute))
-            return self._of(kind, number, attribute, value) if value.dtype.kind == "f" else value
+            return (
+                self._field_labels(kind, number, attribute, value)
+                if value.dtype.kind == "f"
+                else value
+            )
 
         return Named(fetch)
 
-    def _of(self, kind: str, i: int, attribute: str, real: Array = None) -> Any:
+    def _field_labels(self, kind: str, i: int, attribute: str, real: Array) -> Any:
         name = self.names(kind)[i] or f"{kind} {i}"
         if kind == "joint" and attribute in _PER:
             return self._of_joint(i, name, attribute)
@@ -130,7 +132,8 @@ class LabelView(View):
         if kind in ("tendon", "actuator") and attribute in _TRANSMITTED.values():
             unit = self._transmitted_unit(kind, i, attribute)
             what = name if kind == "tendon" or attribute == "length" else f"{name} {attribute}"
-            return _array([Label(what, unit=unit, source=source)], np.shape(real))
+            axes = XYZ if np.size(real) == len(XYZ) else ("",)
+            return _array([Label(what, a, unit, source=source) for a in axes], np.shape(real))
         if attribute in ("xmat", "ximat"):
             swings = kind == "body" and i in self._swinging
             labels = [
@@ -151,13 +154,12 @@ class LabelView(View):
         return _array(labels, np.shape(real))
 
     def _of_actuator(self, i: int, name: str, attribute: str) -> Any:
-        count, unit = 1, "1"
         if attribute == "act":
-            count = int(self.model.actuator_actnum[i])
+            named = [(name, "1")] * int(self.model.actuator_actnum[i])
         else:
-            action = controls(self.model)[i]
-            name, unit = action.name or name, action.unit
-        return _array([Label(name, unit=unit, source=attribute)] * count, (count,))
+            named = [(c.name or name, c.unit) for c in actuator_controls(self.model, i)]
+        labels = [Label(what, unit=unit, source=attribute) for what, unit in named]
+        return _array(labels, (len(labels),))
 
     def _numbered(self, what: str, source: str, real: np.ndarray, unit: str = "") -> Array:
         if real.ndim == 0 or real.shape == (1,):
@@ -219,12 +221,11 @@ class LabelView(View):
         return _array(parts, (size,))
 
     def _element_of(self, kind: int, i: int) -> tuple[str, str]:
-        """Kind and name of a sensor's object or reference."""
         name = _OBJECTS.get(int(kind), "") if i >= 0 else ""
         return name, getattr(self.model, name)(int(i)).name if name else ""
 
     def _transmitted_unit(self, kind: str, i: int, attribute: str) -> str:
-        """Unit of a tendon's or an actuator's length, velocity or force: of what moves by it."""
+        """Unit of a tendon's or an actuator's length, velocity or force, by what it moves."""
         if kind == "actuator":
             linear = actuated(self.model, i)[2]
         else:  # of the joints that it sums, or in space
@@ -235,7 +236,7 @@ class LabelView(View):
         return units[attribute][linear]
 
     def _slides(self, body: int) -> bool:
-        """Whether a body's slide axes stay aligned with the world's: no body below them turns."""
+        """Tell whether a body's slides stay aligned with the world: no body below them turns."""
         model = self.model
         is_lowest = True  # a body's slides come before its hinges
         while body:

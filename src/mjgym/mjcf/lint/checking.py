@@ -1,15 +1,14 @@
 """Problems of an MJCF or URDF file, with file, line and the nearest valid word."""
 
-import functools
 import os
 from pathlib import Path
 
 import mujoco
 
-from mjgym.mjcf.lint.reading import Node, Problem, find_file, near_files, parse, read
-from mjgym.mjcf.lint.refusals import alike, ask, located, near, reason_of
+from mjgym.mjcf.lint.reading import Malformed, Node, Problem, find_file, near_files, parse, read
+from mjgym.mjcf.lint.refusals import alike, located, near, reason_of, refusal
 from mjgym.mjcf.lint.schema import Kind, parents, schema
-from mjgym.mjcf.size_limits import excess
+from mjgym.mjcf.size_limits import folders_of, require_bounded_tree
 
 _ROOTS = ("mujoco", "robot")
 _DEEP = 50  # models that attach each other
@@ -26,9 +25,6 @@ def check(path: str | Path) -> list[Problem]:
     engine ignores silently: a misspelt attribute of a frame or of an element in one, and a body
     outside the world.
 
-    Args:
-        path: an MJCF or URDF file.
-
     Returns:
         The problems, those of the model's file first, ordered by line within each file.
 
@@ -44,11 +40,7 @@ def check(path: str | Path) -> list[Problem]:
 
 
 def explain(path: str | Path, error: Exception) -> ValueError:
-    """The engine's error about a file, in the words of `check`.
-
-    Args:
-        error: the engine's.
-    """
+    """The engine's error about a file, in the words of `check`."""
     lines = [f"{path}: {reason_of(str(error))}", *map(str, check(path))]
     return ValueError("\n".join(lines))
 
@@ -60,7 +52,7 @@ def examine(main: Path, content: bytes | None = None, *, compiles: bool = True) 
         content: of the file, instead of the one on the disk.
         compiles: ask the engine.
     """
-    problems = dict.fromkeys(_examine(main, content, frozenset(), compiles))
+    problems = dict.fromkeys(_examine(main, content, frozenset(), compiles, set()))
     files = dict.fromkeys([main, *(problem.file for problem in problems)])
     order = {file: place for place, file in enumerate(files)}
     return sorted(problems, key=lambda p: (order[p.file], p.line))
@@ -71,10 +63,6 @@ def examine_part(content: bytes, file: Path) -> list[Problem]:
 
     The file is compared with each place in a model that takes some of its elements; the place with
     the fewest problems counts.
-
-    Args:
-        content: of the file, which must be XML.
-        file: its path, for the problems.
     """
     root = parse(content, file)
     tags = {child.tag for child in root.children}
@@ -84,42 +72,52 @@ def examine_part(content: bytes, file: Path) -> list[Problem]:
 
 
 def _examine(
-    main: Path, content: bytes | None, outer: frozenset[str], compiles: bool
+    main: Path, content: bytes | None, outer: frozenset[str], compiles: bool, seen: set[str]
 ) -> list[Problem]:
-    """Problems of a model; `outer` are the absolute paths of the models that attach it."""
-    root, problems = read(main, content)
-    if root is None:
-        return problems
-    if (beyond := excess(root)) is not None:  # before the engine allocates it
-        return [*problems, beyond]
+    """Problems of a model.
+
+    Args:
+        outer: absolute paths of the models that attach it.
+        seen: absolute paths of attached models that have been examined.
+    """
+    try:
+        root, problems = read(main, content)
+        if root is None:
+            return problems
+        require_bounded_tree(root, main)  # before the engine allocates it
+    except Malformed as error:
+        return [error.problem]
     if root.tag not in _ROOTS:
         said = f"the root of a model is mujoco or robot, not {root.tag!r}"
         return [*problems, root.problem(said, alike(root.tag, _ROOTS))]
-    models: dict[str, Node] = {}
+    attached: list[Node] = []
     for node in root.walk():
         if node.tag == "model":
             deeper = outer | {os.path.abspath(main)}
-            problems += _check_model(node, main, models, deeper, compiles)
+            problems += _check_model(node, main, attached, deeper, compiles, seen)
     is_mjcf = root.tag == "mujoco"
     misfits = _misfits(root, schema()) if is_mjcf else []
     if problems or not compiles:  # some models without a file make the engine hang
         return problems + misfits
     missing = _missing_files(root, main)
-    on_disk = functools.partial(mujoco.MjSpec.from_file, os.path.abspath(main))
-    refusal, _ = ask(on_disk if content is None else root, main)
-    if misfits or not refusal:
+    if content is None:
+        refused = refusal(lambda: mujoco.MjSpec.from_file(os.path.abspath(main)), main)
+    else:
+        refused = refusal(lambda: mujoco.MjSpec.from_string(root.text()[0]), main)
+    if misfits or not refused:
         return misfits  # the engine ignores attributes inside frames
-    return missing or [located(root, main, models, refusal)]
+    return missing or [located(root, main, attached, refused)]
 
 
 def _check_model(
     node: Node,
     main: Path,
-    models: dict[str, Node],
+    attached: list[Node],
     outer: frozenset[str],
     compiles: bool,
+    seen: set[str],
 ) -> list[Problem]:
-    """Problems of an attached model, which joins `models`."""
+    """Problems of an attached model, whose root joins `attached`."""
     name = node.attributes.get("file")
     if name is None:
         return [node.problem(f"{node.described} needs the attribute 'file'", ("file",))]
@@ -132,21 +130,17 @@ def _check_model(
     if len(outer) > _DEEP:
         return [node.problem(f"{node.described}: models attach models more than {_DEEP} deep")]
     node.attributes["file"] = os.path.abspath(path)
-    if path.suffix not in (".xml", ".urdf"):
-        return []
-    root, _ = read(path)
+    is_xml = path.suffix in (".xml", ".urdf")
+    root, _ = read(path) if is_xml else (None, [])
     if root is not None:
-        models[node.attributes.get("name") or root.attributes.get("model", "")] = root
-    return _examine(path, None, outer, compiles)
+        attached.append(root)
+    known = node.attributes["file"] in seen  # or models that attach two would double the work each
+    seen.add(node.attributes["file"])
+    return _examine(path, None, outer, compiles, seen) if is_xml and not known else []
 
 
 def _misfits(top: Node, kind: Kind, *, root: bool = True) -> list[Problem]:
-    """Problems with elements and attributes that the schema lacks, or the engine ignores.
-
-    Args:
-        top: element that is searched.
-        root: whether the attributes of `top` itself count.
-    """
+    """Problems with elements and attributes that the schema lacks, or the engine ignores."""
     problems: list[Problem] = []
     left = [(top, kind)]
     while left:
@@ -194,15 +188,12 @@ def _misplaced(node: Node, outer: Node, kind: Kind) -> tuple[Problem | None, Kin
 def _missing_files(root: Node, main: Path) -> list[Problem]:
     """Missing asset files; the paths of the others become absolute."""
     problems: list[Problem] = []
-    folders, stripped = {"mesh": "", "texture": ""}, "true" if root.tag == "robot" else "false"
-    for compiler in [n for n in root.walk() if n.tag == "compiler"]:
-        both = compiler.attributes.get("assetdir")
-        for kind, folder in folders.items():
-            default = folder if both is None else both
-            folders[kind] = compiler.attributes.get(f"{kind}dir", default)
+    nodes = list(root.walk())
+    folders, stripped = folders_of(nodes), "true" if root.tag == "robot" else "false"
+    for compiler in (node for node in nodes if node.tag == "compiler"):
         stripped = compiler.attributes.get("strippath", stripped)
     strip = stripped == "true"
-    for node in root.walk():
+    for node in nodes:
         files = {} if node.tag == "model" else node.attributes
         for attribute, value in list(files.items()):
             if not attribute.startswith("file") or not value or ":" in value:

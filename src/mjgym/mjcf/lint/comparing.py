@@ -1,11 +1,8 @@
 """Differences between two compiled models, element by element and field by field."""
 
-import contextlib
-import copy
-import functools
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +13,7 @@ import numpy as np
 from mjgym.mjcf.elements import Spec, enumeration, to_word
 from mjgym.mjcf.lint.checking import explain
 from mjgym.mjcf.lint.refusals import silence
-from mjgym.mjcf.size_limits import require_bounded
+from mjgym.mjcf.size_limits import require_bounded, require_whole_binary
 from mjgym.sim.fields import KINDS, PREFIXES
 
 # Prefix of the fields of a kind.
@@ -28,6 +25,17 @@ _BODIES = ("parent", "root", "weld")
 _SAID_BY = {"obj": "objtype", "ref": "reftype", "obj1": "objtype", "obj2": "objtype"}
 _SURFACES = ("sphere", "cylinder")
 _OTHERWISE = {"sdf": "mesh", "jointinparent": "joint", "slidercrank": "site"}
+
+# Fields that `mj_setConst` computes, and sizes of geoms that the compiler does.
+_DERIVED = {
+    "body": ("invweight0", "subtreemass", "margin"),
+    "joint": ("invweight0", "M0", "length"),
+    "camera": ("pos0", "mat0", "poscom0"),
+    "light": ("pos0", "dir0", "poscom0"),
+    "tendon": ("length0", "invweight0"),
+    "actuator": ("length0", "acc0"),
+    "geom": ("aabb", "rbound"),
+}
 
 _FLAGS = {"disableflags": mujoco.mjtDisableBit, "enableflags": mujoco.mjtEnableBit}
 
@@ -103,13 +111,7 @@ def diff(
         raise ValueError(f"tolerance must be 0 or more, got {tolerance}")
     tables = _Table(_compiled(a)), _Table(_compiled(b))
     differences = [*_of_whole(*tables, tolerance), *_of_elements(*tables, tolerance)]
-    if derived:
-        return differences
-    return [
-        d
-        for d, is_computed in zip(differences, _computed(differences, tables[1]), strict=True)
-        if not is_computed
-    ]
+    return [d for d in differences if derived or d.field not in _DERIVED.get(d.kind, ())]
 
 
 def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
@@ -122,7 +124,11 @@ def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
         if not path.is_file():
             raise FileNotFoundError(f"there is no file {path}")
         if path.suffix == ".mjb":
-            return mujoco.MjModel.from_binary_path(str(path))
+            require_whole_binary(path)
+            try:
+                return mujoco.MjModel.from_binary_path(str(path))
+            except (ValueError, mujoco.FatalError) as error:
+                raise ValueError(f"{path}: {error}") from None
         require_bounded(path)
         try:
             return mujoco.MjSpec.from_file(str(path)).compile()
@@ -131,16 +137,15 @@ def _compiled(model: str | Path | Spec | mujoco.MjModel) -> mujoco.MjModel:
 
 
 class _Table:
-    """A model's fields by kind and element, under the installed engine's names."""
+    """A model's elements and their fields, under the installed engine's names."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
-        prefixes = [n[5:-3] for n in dir(model) if re.fullmatch(r"name_\w+adr", n)]
+        self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
+        prefixes = [n[5:-3] for n in self.arrays if re.fullmatch(r"name_\w+adr", n)]
         rest = sorted(set(prefixes) - set(_FIRST))
         self.prefixes = [*(p for p in _FIRST if p in prefixes), *rest]
         self._labels: dict[str, list[str]] = {}
-        self._fields: dict[str, dict[str, Callable[[int], Any]]] = {}
-        self.arrays = {n: a for n in dir(model) if isinstance(a := getattr(model, n), np.ndarray)}
 
     def labels(self, prefix: str) -> list[str]:
         if prefix not in self._labels:
@@ -167,59 +172,51 @@ class _Table:
             return self._name("body", self.arrays[f"{prefix}_bodyid"][i])
         return ""
 
-    def array(self, kind: str, field: str) -> str | None:
-        prefix = _PREFIXES.get(kind, kind)
-        names = (f"{prefix}_{field}", *((f"dof_{field}", field) if prefix == "jnt" else ()))
-        return next((name for name in names if name in self.arrays), None)
+    def fields(self, prefix: str, i: int) -> dict[str, Any]:
+        """The fields of an element as numbers, words or names."""
+        if prefix == "text":
+            start, size = self.arrays["text_adr"][i], self.arrays["text_size"][i]
+            return {"data": str(self.model.text_data[start : start + size - 1].decode())}
+        values: dict[str, Any] = {}
+        for name in self.arrays:
+            field = name.removeprefix(f"{prefix}_")
+            if field != name and (numbers := self._numbers(prefix, field, i)) is not None:
+                values[field] = self._meaning(prefix, field, i, numbers)
+        if prefix == "jnt":
+            values |= self._of_freedoms(i, values)
+        if prefix == "tendon":
+            values["path"] = self._path(i)
+        return {field: value for field, value in values.items() if value is not None}
 
-    def fields(self, prefix: str) -> dict[str, Callable[[int], Any]]:
-        if prefix not in self._fields:
-            readers = self._fields[prefix] = {}
-            for name in self.arrays:
-                field = name.removeprefix(f"{prefix}_")
-                rows = None if field == name else self._rows(prefix, field)
-                meaning = None if rows is None else self._meaning(prefix, field, rows)
-                if meaning is not None:
-                    readers[field] = meaning
-            if prefix == "jnt":
-                readers |= self._of_freedoms(readers)
-            if prefix == "tendon":
-                readers["path"] = self._path
-            if prefix == "text":
-                self._fields[prefix] = {"data": self._text}
-        return self._fields[prefix]
-
-    def _rows(self, prefix: str, field: str) -> Callable[[int], Any] | None:
-        """A function that reads a field's numbers; None if they are not ordered by element."""
+    def _numbers(self, prefix: str, field: str, i: int) -> Any:
+        """An element's numbers in a field; None if they are not ordered by element."""
         stem = field.removesuffix("num")
         if field.endswith("adr") or (stem != field and f"{prefix}_{stem}adr" in self.arrays):
             return None  # addresses into other arrays
         array = self.arrays[f"{prefix}_{field}"]
         count = len(self.arrays[f"name_{prefix}adr"])
         if len(array) == count:
-            return array.__getitem__
+            return array[i]
         stems = [field[:end] for end in range(len(field), -1, -1)]
         owner = next((s for s in stems if f"{prefix}_{s}adr" in self.arrays), None)
         if owner is None or len(starts := self.arrays[f"{prefix}_{owner}adr"]) != count:
             return None
-        return functools.partial(_run, array, starts, self.arrays.get(f"{prefix}_{owner}num"))
+        return _run(array, starts, self.arrays.get(f"{prefix}_{owner}num"), i)
 
-    def _meaning(
-        self, prefix: str, field: str, rows: Callable[[int], Any]
-    ) -> Callable[[int], Any] | None:
-        """A function that reads a field as numbers, words or names; None for an internal one."""
+    def _meaning(self, prefix: str, field: str, i: int, numbers: Any) -> Any:
+        """Numbers as words or names, where they are; None for internal ones."""
         if field == "signature":
-            return self._excluded if prefix == "exclude" else None
+            pair = int(numbers) >> 16, int(numbers) & 0xFFFF
+            return [self._name("body", id) for id in pair] if prefix == "exclude" else None
         stem = field.removesuffix("id")
         if field.endswith("id"):
             known = (*_SAID_BY, "data", "trn", *(_BODIES if prefix == "body" else ()))
-            if stem not in known and not any(stem.endswith(p) for p in self.prefixes):
-                return None
-            return lambda i: self._names(prefix, stem, i, rows(i))
+            named = stem in known or any(stem.endswith(p) for p in self.prefixes)
+            return self._names(prefix, stem, i, numbers) if named else None
         if field.rstrip("12") in self.prefixes:
-            return lambda i: self._names(prefix, field.rstrip("12"), i, rows(i))
+            return self._names(prefix, field.rstrip("12"), i, numbers)
         enum = enumeration(PREFIXES.get(prefix, prefix), field)
-        return rows if enum is None else lambda i: _words(enum, rows(i))
+        return numbers if enum is None else _enumerated_words(enum, numbers)
 
     def _names(self, prefix: str, stem: str, i: int, ids: Any) -> Any:
         ids = np.atleast_1d(ids)
@@ -239,29 +236,22 @@ class _Table:
         if by is None:
             ends = [p for p in self.prefixes if stem.endswith(p)]
             return max(ends, key=len)
-        rows = self._rows(prefix, by)
-        if rows is None:
+        if f"{prefix}_{by}" not in self.arrays:
             return ""
-        said = _words(enumeration(PREFIXES.get(prefix, prefix), by), rows(i))
+        numbers = self._numbers(prefix, by, i)
+        said = _enumerated_words(enumeration(PREFIXES.get(prefix, prefix), by), numbers)
         if said == "unknown" and prefix == "eq":
             return self._kinds(prefix, "type", i)
         return _OTHERWISE.get(said, said) if by != "objtype" else said
 
-    def _of_freedoms(self, known: Container[str]) -> dict[str, Callable[[int], Any]]:
-        joints, positions = self.arrays["dof_jntid"], self.arrays["jnt_qposadr"]
-        readers: dict[str, Callable[[int], Any]] = {}
-
-        def owned(array: np.ndarray, i: int) -> Any:
-            return array[joints == i]
-
+    def _of_freedoms(self, i: int, known: Container[str]) -> dict[str, np.ndarray]:
+        own, positions = self.arrays["dof_jntid"] == i, self.arrays["jnt_qposadr"]
+        values = {n: _run(self.arrays[n], positions, None, i) for n in ("qpos0", "qpos_spring")}
         for name, array in self.arrays.items():
             field = name.removeprefix("dof_")
             if field != name and not field.endswith(("id", "adr", "num")):
-                field = name if field in known else field
-                readers[field] = functools.partial(owned, array)
-        for name in ("qpos0", "qpos_spring"):
-            readers[name] = functools.partial(_run, self.arrays[name], positions, None)
-        return readers
+                values[name if field in known else field] = array[own]
+        return values
 
     def _path(self, i: int) -> list[Any]:
         start, count = self.arrays["tendon_adr"][i], self.arrays["tendon_num"][i]
@@ -273,14 +263,6 @@ class _Table:
             points += [word, name]  # for a geom also its side site
             points.append(self._name("site", int(number)) if word in _SURFACES else number)
         return points
-
-    def _text(self, i: int) -> str:
-        start, size = self.arrays["text_adr"][i], self.arrays["text_size"][i]
-        return str(self.model.text_data[start : start + size - 1].decode())
-
-    def _excluded(self, i: int) -> list[str]:
-        signature = int(self.arrays["exclude_signature"][i])
-        return [self._name("body", signature >> 16), self._name("body", signature & 0xFFFF)]
 
 
 def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: int) -> np.ndarray:
@@ -295,10 +277,10 @@ def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: in
     return array[start:stop]
 
 
-def _words(enum: Any, values: Any) -> Any:
+def _enumerated_words(enum: Any, values: Any) -> Any:
     """MJCF words for numbers of an enumeration, where they exist."""
     if np.ndim(values):
-        return [_words(enum, value) for value in values]
+        return [_enumerated_words(enum, value) for value in values]
     try:
         return to_word(enum(int(values)))
     except (ValueError, StopIteration):
@@ -326,7 +308,7 @@ def _settings(model: mujoco.MjModel) -> dict[tuple[str, str], Any]:
 
 def _setting(kind: str, field: str, value: Any) -> Any:
     if (enum := enumeration(kind, field)) is not None:
-        return _words(enum, value)
+        return _enumerated_words(enum, value)
     if field not in _FLAGS:
         return value
     words = {n.partition("_")[2].lower(): bit for n, bit in _FLAGS[field].__members__.items()}
@@ -342,14 +324,13 @@ def _of_elements(a: _Table, b: _Table, tolerance: float) -> Iterator[Difference]
         kind = PREFIXES.get(prefix, prefix)
         ours = {name: i for i, name in enumerate(a.labels(prefix))}
         others = {name: i for i, name in enumerate(b.labels(prefix))}
-        ours_fields, others_fields = a.fields(prefix), b.fields(prefix)
         for name, i in ours.items():
             if name not in others:
                 yield Difference(kind, name, "", a.body(prefix, i), None)
                 continue
-            for field, read in ours_fields.items():
-                theirs = others_fields[field](others[name])
-                values = _differing(read(i), theirs, tolerance)
+            theirs = b.fields(prefix, others[name])
+            for field, value in a.fields(prefix, i).items():
+                values = _differing(value, theirs[field], tolerance)
                 if values is not None:
                     yield Difference(kind, name, field, *values)
         for name, i in others.items():
@@ -387,26 +368,3 @@ def _same(x: np.ndarray, y: np.ndarray, tolerance: float) -> np.ndarray:
     size = np.maximum(1, np.maximum(np.abs(x), np.abs(y)))
     near = np.abs(x - y) <= tolerance * size
     return np.asarray(near | (x == y) | (np.isnan(x) & np.isnan(y)))
-
-
-def _computed(differences: list[Difference], table: _Table) -> Iterator[bool]:
-    """Whether each difference is in a field that the engine computes in the second model.
-
-    A field is computed if the engine restores it after it has been overwritten.
-    """
-    data = mujoco.MjData(table.model)
-    restored: dict[str, _Table] = {}
-    for d in differences:
-        name = table.array(d.kind, d.field) if d.field else None
-        if name is None or table.arrays[name].dtype.kind != "f":
-            yield False
-            continue
-        if name not in restored:
-            changed = restored[name] = _Table(copy.copy(table.model))
-            changed.arrays[name][...] = 1.5 * changed.arrays[name] + 0.37
-            with silence(), contextlib.suppress(mujoco.FatalError, ValueError):
-                mujoco.mj_setConst(changed.model, data)
-        prefix = _PREFIXES.get(d.kind, d.kind)
-        i = table.labels(prefix).index(d.name)
-        a, b = (t.fields(prefix)[d.field](i) for t in (table, restored[name]))
-        yield _differing(a, b, 1e-9) is None

@@ -3,16 +3,16 @@
 import difflib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
 from mjgym.mjcf.lint.checking import examine, examine_part
-from mjgym.mjcf.lint.reading import Node, parse, tolerable
-from mjgym.mjcf.lint.refusals import near
-from mjgym.util import atomic
+from mjgym.mjcf.lint.reading import MOST_BYTES, Node, parse, tolerable
+from mjgym.mjcf.lint.refusals import alike
+from mjgym.util import atomic, bounded
 
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=/>"']+)(\s*=\s*)("[^"]*"|'[^']*')""")
 
@@ -53,7 +53,7 @@ def edit(
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(f"there is no file {file}")
-    before = file.read_bytes()
+    before = bounded.content(file, MOST_BYTES)
     root = parse(before, file)
     selected = _selected(before, root, xpath)
     after = _changed(before, selected, set or {})
@@ -67,7 +67,7 @@ def edit(
 
 def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
     """The elements that an XPath selects, in document order, without those inside another one."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
     tree = etree.fromstring(tolerable(content), parser).getroottree()
     try:
         hits = tree.xpath(xpath)
@@ -77,11 +77,8 @@ def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
         raise ValueError(f"{xpath!r} selects no elements but attributes, text or a value")
     if not hits:
         raise ValueError(f"{xpath!r} selects nothing in {root.file}{_hint(tree, xpath)}")
-    elements = list(tree.getroot().iter(etree.Element))
-    nodes = list(root.walk())
-    if len(elements) != len(nodes):
-        raise ValueError(f"{root.file} has elements in its entities, which cannot be edited")
-    return [nodes[i] for i, element in enumerate(elements) if element in hits]
+    elements = tree.getroot().iter(etree.Element)
+    return [node for node, element in zip(root.walk(), elements, strict=True) if element in hits]
 
 
 def _is_element(item: Any) -> bool:
@@ -89,42 +86,13 @@ def _is_element(item: Any) -> bool:
 
 
 def _hint(tree: Any, xpath: str) -> str:
-    """The part of an XPath that matches, and the nearest name to its first step that does not."""
-    steps = re.findall(r"/*(?:[^/\[]|\[(?:[^\]'\"]|'[^']*'|\"[^\"]*\")*\])+", xpath)
-    for count in range(len(steps), 0, -1):
-        before, step = "".join(steps[: count - 1]), steps[count - 1]
-        if before and not _elements(tree, before):
-            continue
-        tag, _, condition = step.partition("[")
-        there = _elements(tree, before + tag)
-        if there:
-            return _hint_by_value(there, tag.strip("/"), condition)
-        axis = "//" if step.startswith("//") or not before else "/"
-        tags = {str(element.tag) for element in _elements(tree, f"{before}{axis}*")}
-        return _did_you_mean(near(tag.strip("/"), sorted(tags)))
-    return ""
-
-
-def _did_you_mean(words: Iterable[str]) -> str:
-    listed = ", ".join(words)
-    return f"; did you mean {listed}?" if listed else ""
-
-
-def _elements(tree: Any, xpath: str) -> list[Any]:
-    try:
-        hits = tree.xpath(xpath)
-    except etree.XPathError:
-        return []
-    return [e for e in hits if _is_element(e)] if isinstance(hits, list) else []
-
-
-def _hint_by_value(elements: list[Any], tag: str, condition: str) -> str:
-    said = re.search(r"@([\w:.-]+)\s*=\s*(?:'([^']*)'|\"([^\"]*)\")", condition)
-    if said is None:
-        return f"; {len(elements)} {tag} do not meet the condition [{condition}"
-    values = [str(element.get(said[1])) for element in elements if element.get(said[1])]
-    there = near(said[2] or said[3] or "", values)
-    return _did_you_mean(f"@{said[1]}={value!r}" for value in there)
+    """The nearest to the first word of an XPath that is no tag, attribute or value of a file."""
+    elements = list(tree.getroot().iter(etree.Element))
+    known = {str(element.tag) for element in elements}
+    known |= {word for element in elements for pair in element.attrib.items() for word in pair}
+    words = re.findall(r"[^\W\d][\w.:-]*", xpath)
+    near = next((close for w in words if w not in known and (close := alike(w, known))), ())
+    return f"; did you mean {', '.join(near)}?" if near else ""
 
 
 def _changed(content: bytes, nodes: list[Node], values: Mapping[str, str | None]) -> bytes:

@@ -10,19 +10,20 @@ from xml.parsers import expat
 
 from lxml import etree
 
+from mjgym.util import bounded
 from mjgym.util.suggestions import close as close_to
 
-_COMMENT = re.compile(rb"<!--(.*?)-->", re.DOTALL)
+MOST_BYTES = 2**26
+"""Bytes of one file."""
+
+MOST_ELEMENTS = 50_000
+"""Elements of one file, and of a model with all that it includes."""
+
+MOST_DEPTH = 500
+"""Nesting depth of elements, which the engine parses recursively."""
+
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 _ENOUGH_FILES = 5000  # maximum number searched for similar names
-
-# Attributes that refer to a kind that their name does not end in.
-_NAMES_OF = {"target": "body", "subtree": "body", "childclass": "class"}
-_SAID_BY = {"objname": "objtype", "refname": "reftype"}
-_KINDS = (
-    *("joint", "site", "body", "geom", "camera", "tendon", "actuator", "flex"),
-    *("mesh", "hfield", "material", "texture", "model", "class", "frame", "link"),
-)
 
 # Elements that share a namespace although their tags differ: all of a section, or one with another.
 _SHARED = ("actuator", "sensor", "tendon", "equality")
@@ -54,11 +55,11 @@ class Problem:
 
 
 class Malformed(ValueError):
-    """A file is not XML, cannot be included, or is too large; `problem` says where."""
+    """A file is not XML, cannot be included, or is beyond the limits; `problem` says where."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, *, beyond: bool = False) -> None:
         super().__init__(str(problem))
-        self.problem = problem
+        self.problem, self.beyond = problem, beyond
 
 
 @dataclass(eq=False)
@@ -84,11 +85,9 @@ class Node:
 
     @property
     def where(self) -> str:
-        """File and line, for a message."""
         return f"{self.file}:{self.line}"
 
     def problem(self, message: str, nearest: Iterable[str] = ()) -> Problem:
-        """A problem at this element."""
         return Problem(self.file, self.line, message, tuple(nearest))
 
     def walk(self) -> Iterator["Node"]:
@@ -127,19 +126,6 @@ class Node:
         """It in a message: "geom 'foot'"."""
         return f"{self.tag} {self.name!r}" if self.name else self.tag
 
-    def reference(self, attribute: str) -> str | None:
-        """The kind that an attribute refers to, judged by the attribute's name, or None."""
-        stem = attribute.rstrip("0123456789")
-        if stem in _SAID_BY:
-            kind = self.attributes.get(_SAID_BY[stem])
-            return _NAMESPACES.get(kind, kind) if kind else None
-        return _NAMES_OF.get(stem) or next((k for k in _KINDS if stem.endswith(k)), None)
-
-    def named(self, kind: str) -> list[str]:
-        """The names of all elements of a kind in it, in order."""
-        names = [node.name for node in self.walk() if node.kind == kind]
-        return [*(["world"] if kind == "body" else []), *filter(None, names)]
-
     def text(self) -> tuple[str, list["Node"]]:
         """It as XML, and the element of each line."""
         from xml.sax.saxutils import quoteattr  # which brings HTTP and TLS
@@ -164,19 +150,26 @@ def parse(content: bytes, file: Path) -> Node:
     """The tree of one file, without expanding includes.
 
     Double hyphens in comments are accepted, as the engine does.
-
-    Args:
-        file: its path, for the nodes.
-
-    Raises:
-        Malformed: not XML.
     """
     content = tolerable(content)
     parser = expat.ParserCreate()
     open_: list[Node] = []
     roots: list[Node] = []
+    count = 0
+
+    def refuse(said: str) -> Malformed:
+        return Malformed(Problem(file, parser.CurrentLineNumber, said), beyond=True)
+
+    def declare(*_: object) -> None:
+        raise refuse("declares an entity, which the engine does not read")
 
     def begin(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        if count > MOST_ELEMENTS:
+            raise refuse(f"the model has more than {MOST_ELEMENTS:,} elements")
+        if len(open_) >= MOST_DEPTH:
+            raise refuse(f"too deep: more than {MOST_DEPTH} elements are within each other")
         start = parser.CurrentByteIndex
         parent = open_[-1] if open_ else None
         node = Node(tag, attributes, file, parser.CurrentLineNumber, start, parent)
@@ -192,10 +185,13 @@ def parse(content: bytes, file: Path) -> Node:
 
     parser.StartElementHandler = begin
     parser.EndElementHandler = end
+    parser.EntityDeclHandler = declare
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         raise Malformed(_malformed(content, file, error)) from None
+    except Malformed:
+        raise
     except (LookupError, ValueError) as error:  # unknown encoding
         raise Malformed(Problem(file, 1, f"no XML: {error}")) from None
     return roots[0]
@@ -203,14 +199,21 @@ def parse(content: bytes, file: Path) -> Node:
 
 def tolerable(content: bytes) -> bytes:
     """Text of the same length without hyphens in comments, where XML forbids some."""
-    return _COMMENT.sub(lambda c: b"<!--" + c[1].replace(b"-", b" ") + b"-->", content)
+    parts, end = [], 0
+    while (start := content.find(b"<!--", end)) >= 0:
+        stop = content.find(b"-->", start + 4)
+        if stop < 0:
+            break
+        parts += [content[end : start + 4], content[start + 4 : stop].replace(b"-", b" ")]
+        end = stop
+    return b"".join([*parts, content[end:]])
 
 
 def _malformed(content: bytes, file: Path, error: expat.ExpatError) -> Problem:
     """The syntax error as lxml reports it, in more detail than expat."""
     if not content.strip():
         return Problem(file, 1, "the file is empty")
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+    parser = etree.XMLParser(resolve_entities=False, no_network=True)
     try:
         etree.fromstring(content, parser)
     except etree.XMLSyntaxError:
@@ -228,18 +231,18 @@ def read(main: Path, content: bytes | None = None) -> tuple[Node | None, list[Pr
     including file. It is replaced by the elements in its root, whatever the root's tag, and must
     not be included twice.
 
-    Args:
-        content: of the file, instead of the one on the disk.
-
     Returns:
         The root, or None if the model cannot be read; and the problems of files and includes.
+
+    Raises:
+        Malformed: it is beyond the limits.
     """
     try:
-        root = parse(main.read_bytes() if content is None else content, main)
+        root = parse(_bytes(main) if content is None else content, main)
     except Malformed as error:
+        if error.beyond:
+            raise
         return None, [error.problem]
-    except OSError as error:
-        return None, [Problem(main, 1, f"the file cannot be read: {error.strerror}")]
     places = {os.path.abspath(main): "this is the model itself"}
     problems: list[Problem] = []
     left = [root]  # no recursion: the depth is unbounded
@@ -251,6 +254,8 @@ def read(main: Path, content: bytes | None = None) -> tuple[Node | None, list[Pr
             try:
                 inner = _included(node, main, places)
             except Malformed as error:
+                if error.beyond:
+                    raise
                 problems.append(error.problem)
                 inner = []
             for element in inner:
@@ -274,19 +279,28 @@ def _included(include: Node, main: Path, places: dict[str, str]) -> list[Node]:
         raise wrong("include has elements of its own, which it cannot have")
     folders = (main.parent, include.file.parent)
     path = find_file(name, *folders)
+    if path is None and any(
+        os.path.exists(folder / name) for folder in folders if "\0" not in name
+    ):
+        raise Malformed(include.problem(f"include: {name!r} is no regular file"), beyond=True)
     if path is None:
         raise wrong(f"include: there is no file {name!r}", near_files(name, *folders, but=main))
     absolute = os.path.abspath(path)
     if absolute in places:
         raise wrong(f"include: {name!r} comes twice or in a circle, {places[absolute]}")
     places[absolute] = f"first at {include.where}"
-    try:
-        elements = parse(path.read_bytes(), path).children
-    except OSError as error:
-        raise wrong(f"include: {str(path)!r} cannot be read: {error.strerror}") from None
+    elements = parse(_bytes(path), path).children
     if not elements:
         raise wrong(f"include: there are no elements in {str(path)!r}")
     return elements
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return bounded.content(path, MOST_BYTES)
+    except bounded.FileError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise Malformed(Problem(path, 1, f"the file cannot be read: {reason}")) from None
 
 
 def find_file(name: str, *folders: Path) -> Path | None:
@@ -297,7 +311,7 @@ def find_file(name: str, *folders: Path) -> Path | None:
 
 
 def near_files(name: str, *folders: Path, but: Path | None = None) -> tuple[str, ...]:
-    """Names of up to three files in some folders, other than `but`, that resemble a missing one."""
+    """Find up to three files in some folders, other than `but`, named much like a missing one."""
     known: dict[str, str] = {}
     for folder in folders:
         for path in (p for p in _below(folder) if p.suffix == Path(name).suffix and p != but):

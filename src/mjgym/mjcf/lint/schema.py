@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import mujoco
 
-from mjgym.mjcf.elements import enumerated, enumeration
-from mjgym.mjcf.lint.reading import Node
+from mjgym.mjcf.elements import enumerated
 
 _ROW = re.compile(
     r'<td[^>]*class="el">(?P<indent>(?:&nbsp;)*)(?P<tag>.*?)</td>\s*'
@@ -19,8 +18,6 @@ _ROW = re.compile(
 # The engine does not print these two: they hold what a body holds, and unknown attributes are
 # ignored. Frames take the attributes of a body that set a pose or a class.
 _UNPRINTED = {"frame": (), "replicate": ("count", "offset", "sep")}
-
-_INTERNAL = 100  # value from which on members are the engine's own, such as shapes for drawing
 
 # Words missing from the engine's enumerations.
 _MORE_WORDS = (
@@ -59,11 +56,7 @@ class Kind:
 
 @functools.cache
 def schema() -> Kind:
-    """The root of the schema that `mj_printSchema` prints.
-
-    Raises:
-        RuntimeError: the installed engine prints it in an unknown form.
-    """
+    """The root of the schema that `mj_printSchema` prints."""
     above: list[Kind] = []
     for row in _ROW.finditer(mujoco.mj_printSchema(True, False)):
         depth = row["indent"].count("&nbsp;") // 4
@@ -89,30 +82,13 @@ def schema() -> Kind:
 
 
 def parents(tag: str) -> list[str]:
-    """The elements that can contain an element, besides frames."""
     return sorted({kind.tag for kind in schema().walk() if tag in kind.children and kind.strict})
 
 
-def words_of(node: Node, attribute: str) -> tuple[str, ...]:
-    """The words that an attribute takes, if it is an enumeration; else all that may be meant."""
-    part = getattr(mujoco.MjSpec(), node.tag, None)
-    enum = enumeration(node.kind, attribute, part)
-    if enum is None:
-        return candidates()
-    return tuple(word for word, member in enumerated(enum).items() if int(member) < _INTERNAL)
-
-
 @functools.cache
-def candidates() -> tuple[str, ...]:
-    """Words the engine may know: from its enumerations, its schema, and some more."""
-    words: dict[str, None] = dict.fromkeys(_MORE_WORDS)
-    for kind in schema().walk():
-        words |= dict.fromkeys((kind.tag, *kind.attributes))
-    for name in dir(mujoco):
-        members = getattr(getattr(mujoco, name), "__members__", {})
-        for member in members if name.startswith("mjt") else ():
-            parts = member.split("_")[1:]
-            for first in range(len(parts)):
-                word = "_".join(parts[first:])
-                words |= dict.fromkeys((word.lower(), word, word.capitalize()))
-    return tuple(words)
+def vocabulary() -> tuple[str, ...]:
+    """Words of the engine's enumerations, and some more."""
+    enumerations = [getattr(mujoco, name) for name in dir(mujoco) if name.startswith("mjt")]
+    listed = [enum for enum in enumerations if getattr(enum, "__members__", None)]
+    words = (word for enum in listed for word in enumerated(enum))
+    return tuple(dict.fromkeys((*_MORE_WORDS, *words)))

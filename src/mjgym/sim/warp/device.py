@@ -47,7 +47,6 @@ class Device:
 
     @property
     def calls(self) -> int:
-        """Calls of torch so far, on a GPU."""
         return self._mode.calls
 
     @contextmanager

@@ -138,11 +138,7 @@ def _hook(hook: Callable[..., Any], view: WorldView, device: Device) -> Callable
 
 
 def _form(value: Any, tensors: list[torch.Tensor]) -> Any:
-    """Structure, shapes and types of a value, hashable; appends its tensors to a list.
-
-    Raises:
-        TypeError: the value is or holds something else than tensors and numbers.
-    """
+    """Structure, shapes and types of a value, hashable; appends its tensors to a list."""
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return value.shape, value.dtype

@@ -15,7 +15,7 @@ Copy = Callable[[Single], dict[str, np.ndarray]]
 
 
 @dataclass
-class _Drawn:
+class _PendingStart:
     """A start that is being drawn, and its generator's state before."""
 
     numbers: Future[dict[str, np.ndarray]]
@@ -41,7 +41,7 @@ class Starts:
         self._encode = encode
         self._local = threading.local()
         self._threads = ThreadPoolExecutor(threads, "starts") if threads else None
-        self._ahead: dict[int, _Drawn] = {}
+        self._ahead: dict[int, _PendingStart] = {}
 
     def take(self, ids: list[int], start: Start, copy: Copy) -> list[dict[str, np.ndarray]]:
         """The next starts of some simulations, ids ascending; then draws the following ones ahead.
@@ -76,13 +76,12 @@ class Starts:
         return drawn.before
 
     def close(self) -> None:
-        """Wait for the threads and stop them."""
         if self._threads is not None:
             self._threads.shutdown(cancel_futures=True)
 
     def _prepare(self, threads: ThreadPoolExecutor, i: int, start: Start, copy: Copy) -> None:
         before = self._encode(i)
-        self._ahead[i] = _Drawn(threads.submit(self._draw, i, start, copy), before)
+        self._ahead[i] = _PendingStart(threads.submit(self._draw, i, start, copy), before)
 
     def _draw(self, i: int, start: Start, copy: Copy) -> dict[str, np.ndarray]:
         scratch: Single | None = getattr(self._local, "scratch", None)

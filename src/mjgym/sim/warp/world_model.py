@@ -148,11 +148,7 @@ class WorldModel:
         return None if held is None else held.read()
 
     def write(self, rows: torch.Tensor, values: Mapping[str, np.ndarray]) -> None:
-        """Write fields of some worlds, by name, with a leading axis of rows.
-
-        Raises:
-            NotImplementedError: a sensor reads a site whose size varies.
-        """
+        """Write fields of some worlds, by name, with a leading axis of rows."""
         self._check_sites(values)
         for name, value in values.items():
             least = mujoco.mjMINMU if name in _FRICTIONS else None
@@ -191,12 +187,11 @@ def _is_batched(name: str) -> bool:
 
 
 def _leads_with_worlds(annotation: Any) -> bool:
-    """Whether the engine declares an array with a leading axis of worlds."""
     return tuple(getattr(annotation, "shape", ()))[:1] == ("*",)
 
 
 def _witness(model: mujoco.MjModel, varies: tuple[str, ...]) -> mujoco.MjModel:
-    """A model in which varying fields are not all zero, and frictions reach MuJoCo's minimum."""
+    """A copy with all varying switches on, and frictions of at least MuJoCo's minimum."""
     witness = copy.copy(model)
     for name in _FRICTIONS:
         value = getattr(witness, name)

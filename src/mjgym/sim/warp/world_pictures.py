@@ -9,7 +9,7 @@ import warp
 
 from mjgym.sim.warp.world_model import put
 
-_DRAWN = (0, 1, 2)  # groups of geoms that are rendered
+_RENDERED_GROUPS = (0, 1, 2)  # groups of geoms that are rendered
 
 
 class Pictures:
@@ -73,7 +73,7 @@ class Pictures:
             render_rgb=kind == "rgb",
             render_depth=kind == "depth",
             render_seg=False,
-            enabled_geom_groups=[group for group in _DRAWN if group not in hidden_groups],
+            enabled_geom_groups=[group for group in _RENDERED_GROUPS if group not in hidden_groups],
             use_shadows=self._shadows,
             render_skybox=True,
         )

@@ -38,7 +38,7 @@ class WorldView(View):
         self.__dict__.update(model=model, _worlds=worlds, _fields=fields, _sample=sample)
 
     def to_numpy(self, array: Array) -> np.ndarray:
-        """A tensor, or another value, in NumPy; waits for the device."""
+        """Copy a tensor or another value to NumPy, once the device has computed it."""
         return array.cpu().numpy() if isinstance(array, torch.Tensor) else np.asarray(array)
 
     def _field(self, name: str) -> torch.Tensor:
@@ -118,5 +118,4 @@ def _place(source: Any, kind: str, attribute: str, part: np.ndarray) -> tuple[st
 
 
 def copies(tensors: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Copies of tensors by name."""
     return {name: tensor.clone() for name, tensor in tensors.items()}

@@ -3,7 +3,6 @@
 import copy
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import EllipsisType
 from typing import Any
 
 import mujoco
@@ -13,10 +12,16 @@ import torch
 import warp
 
 from mjgym.arrays import Array
-from mjgym.sim.compiled import CompiledLaw
+from mjgym.sim.compiled import CompiledStep, Outcome
 from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
 from mjgym.sim.simulation import Start
-from mjgym.sim.single import Single, SingleView, episode_fields, varied_fields
+from mjgym.sim.single import (
+    Single,
+    SingleView,
+    derived_fields,
+    episode_fields,
+    varied_fields,
+)
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
 from mjgym.sim.warp.graphs import Graphed
@@ -63,6 +68,7 @@ class Worlds:
             values.
         varying: the user's variations of the model.
         deterministic: whether contacts, constraints and sums are in the same order in every run.
+        lagging: whether to step as `mjgym.Task.lagging` says.
 
     Raises:
         NotImplementedError: the engine lacks something; the message names it.
@@ -79,7 +85,10 @@ class Worlds:
         varying: Variation | None = None,
         *,
         deterministic: bool = False,
+        lagging: bool = False,
     ) -> None:
+        self._lagging = lagging
+        self._late: tuple[str, ...] = ("sensordata",)
         self.model = model
         self.n = n
         self.device = device
@@ -175,6 +184,11 @@ class Worlds:
         for _ in range(n - 1 if halfway else n):
             mujoco_warp.step(self._engine, self._worlds)
 
+    def _advance_lagging(self, n: int) -> None:
+        for _ in range(n):
+            mujoco_warp.step(self._engine, self._worlds)
+        mujoco_warp.rne_postconstraint(self._engine, self._worlds)
+
     def _follow_states(self) -> None:
         mujoco_warp.step1(self._engine, self._worlds)
 
@@ -194,6 +208,8 @@ class Worlds:
             yield
             return
         changing = {**self._state, **self._forces}
+        if self._lagging:
+            changing.update({name: getattr(self.view, name) for name in self._late})
         before = copies(changing)
         yield
         for name, values in changing.items():
@@ -202,7 +218,11 @@ class Worlds:
     # The protocol.
 
     def forward(self, *, contacts: bool = True) -> None:  # their memory is allocated anyway
-        self._run("_compute", False)
+        self._run("_compute", self._lagging)
+
+    def keep_read(self) -> None:
+        if self._lagging:
+            self._late = derived_fields(self.sample._data, self.sample.read)
 
     def reset(self, start: Start, where: Array | None = None) -> None:
         ids = self._ids(where)
@@ -211,7 +231,10 @@ class Worlds:
         numbers = _stacked(self.starts.take(ids.tolist(), start, self._copy_start))
         data = {name: numbers.pop(name) for name in self._state}
         self._write_rows(data, numbers, ids)
-        self._forward(ids, actuation=False)
+        if self._lagging:
+            for values in self._forces.values():  # some are computed by steps alone
+                values[self._places(ids)] = 0.0
+        self._forward(ids, actuation=self._lagging)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
         for name, value in fields.items():
@@ -226,37 +249,33 @@ class Worlds:
         with self._only(where):
             if "ctrl" in self._state:
                 self._state["ctrl"].copy_(control)
-            self._run("_advance", n, self._splits and not self._behind)
+            if self._lagging:
+                self._run("_advance_lagging", n)
+            else:
+                self._run("_advance", n, self._splits and not self._behind)
             self._restart(where)
+        if not self._lagging:
+            self._follow()
+        if forces:
+            self.update_forces(where)
+
+    def _follow(self) -> None:
         late = self._forces["sensordata"].clone() if self._late_sensors.numel() else None
         self._run("_follow_states")
         if late is not None:  # force sensors keep the readings of the last physics step
             places = self._late_sensors
             self._forces["sensordata"][:, places] = late[:, places]
         self._behind = False
-        if forces:
-            self.update_forces(where)
 
-    runs_laws = False  # they run on the CPU
+    compiles = False  # compiled steps run on the CPU
 
-    def run_under(self, law: CompiledLaw) -> None:
-        """Unsupported, see `runs_laws`."""
-        raise NotImplementedError("MuJoCo Warp takes no compiled law")
+    def compile(self, step: CompiledStep) -> None:
+        """Unsupported, see `compiles`."""
+        raise NotImplementedError("MuJoCo Warp takes no compiled step")
 
-    def step_under(
-        self,
-        control: Array,
-        memory: np.ndarray,
-        n: int,
-        where: Array | None = None,
-        *,
-        forces: bool = False,
-    ) -> None:
-        """Unsupported, see `runs_laws`."""
-        raise NotImplementedError("MuJoCo Warp takes no compiled law")
-
-    def for_each_shard(self, work: Callable[["Worlds", EllipsisType], None]) -> None:
-        work(self, ...)
+    def step_compiled(self, action: Array, n: int, where: Array | None, target: int) -> Outcome:
+        """Unsupported, see `compiles`."""
+        raise NotImplementedError("MuJoCo Warp takes no compiled step")
 
     def _restart_diverged(self, where: torch.Tensor | None) -> None:
         bad = ~_bounded(self._state["qpos"])
@@ -285,7 +304,8 @@ class Worlds:
             name: self.view.to_numpy(values[places]).astype(np.asarray(getattr(data, name)).dtype)
             for name, values in self._state.items()
         }
-        state["sensordata"] = self.view.to_numpy(self.view.sensordata[places]).astype(float)
+        for name in self._late:
+            state[name] = self.view.to_numpy(getattr(self.view, name)[places]).astype(float)
         state.update(self._read_fields(self.varies, places))
         return state
 
@@ -297,22 +317,17 @@ class Worlds:
         data = {name: value for name, value in state.items() if name in self._state}
         self._write_rows(data, fields, rows)
         self._forward(rows, actuation=True)
-        if "sensordata" in state:  # some sensors belong to the step before the state
-            self.view.sensordata[self._places(rows)] = self._tensor(
-                state["sensordata"], torch.float32
-            )
+        for name in self._late:  # some sensors belong to the step before the state
+            if name in state:
+                values = getattr(self.view, name)
+                values[self._places(rows)] = self._tensor(state[name], values.dtype)
 
     def rendered_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         derived = self.varied[len(self.varies) :]
         return {**self.get_state(rows), **self._read_fields(derived, self._places(rows))}
 
     def pictures(self, scene: mujoco.MjModel, *, shadows: bool) -> Pictures:
-        """Cameras of the worlds on the device, for the model with its textures.
-
-        Raises:
-            NotImplementedError: episodes vary something that images would not show; the message
-                names it.
-        """
+        """Cameras of the worlds on the device, for the model with its textures."""
         unseen = [name for name in self.varied if name.startswith(_UNSEEN)]
         if unseen:
             raise NotImplementedError(
@@ -447,5 +462,4 @@ def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 def _bounded(values: torch.Tensor) -> torch.Tensor:
-    """A mask of the worlds with finite values that are not huge."""
     return (values.abs() <= _HUGE).all(dim=-1)

@@ -10,6 +10,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Task, register
+from mjgym.util.values import whole_number
 
 UPRIGHT_COSINE = 0.995  # cosine of the angle to the vertical within which a pole is upright
 CENTRE = 0.25  # m, distance from the middle of the rail that counts as centred
@@ -17,6 +18,7 @@ SLIDER_MARGIN = 2.0  # m
 HINGE_VELOCITY_MARGIN = 5.0  # rad/s
 
 POLE_LENGTH = 1.0  # m
+MOST_POLES = 100
 FLOOR_CLEARANCE = 0.05  # m, below the lowest point of a hanging chain of two or more poles
 
 POLES = slice(2, None)  # bodies: the world, the cart, then the poles from the cart outwards
@@ -78,8 +80,7 @@ class Cartpole(Task):
     control_timestep = 0.01  # s
 
     def __post_init__(self) -> None:
-        if self.poles < 1:
-            raise ValueError(f"poles: there must be at least 1, got {self.poles}")
+        whole_number("poles", self.poles, most=MOST_POLES)
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/cartpole.xml")

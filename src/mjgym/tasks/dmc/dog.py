@@ -8,6 +8,7 @@ import numpy as np
 
 from mjgym import mjcf
 from mjgym.arrays import total
+from mjgym.mjcf import published_look
 from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import SingleView, View
@@ -47,6 +48,11 @@ TOUCH, FORCES = slice(15, 19), slice(19, 31)
 
 TOUCHED = ("palm_L", "palm_R", "sole_L", "sole_R")  # sensors, of fore and hind paws
 WEIGHED = ("foot_L", "foot_R", "hand_L", "hand_R")  # sensors, of hind and fore paws
+
+
+COAT = mjcf.Coat(
+    ("look_ear", "look_fur", "look_cream"), cell=0.008, blend=0.018, hair=(0.03, 0.009)
+)
 
 
 @dataclass(frozen=True)
@@ -104,6 +110,16 @@ class Dog(Task):
         if self.observe_reward_factors:
             result["reward_factors"] = v.xp.stack(list(self.terms(v).values()), axis=-1)
         return result
+
+    def dress(self, spec: mjcf.Spec) -> None:
+        COAT.put_on(spec)
+
+    has_published_look = True
+
+    def dress_as_published(self, spec: mjcf.Spec) -> None:
+        published_look.wear(spec, "suite/dog.xml")
+        if spec.texture("tennis_ball"):
+            published_look.replace_cube(spec, "tennis_ball", "suite/dog_assets/tennis_ball.png")
 
     def further_observation(self, v: View) -> Arrays:
         """Observation entries that a task adds to the dog's own."""

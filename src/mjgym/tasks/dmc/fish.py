@@ -52,7 +52,7 @@ class Fish(Task):
 @register("dmc/fish-upright-v0", tags=("benchmarking", "reward_viz"))
 @dataclass(frozen=True)
 class Upright(Fish):
-    """Turn the back up.
+    """Turn upright.
 
     Reward: 1 when exactly upright, falling with the cosine of the torso's tilt to 0.1 when it lies
     on its side.

@@ -10,6 +10,7 @@ from mjgym.resets import unit_vector
 from mjgym.rotations import squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
+from mjgym.util.values import whole_number
 
 STIFFNESS = 15.0, 25.0  # N/m, range of spring stiffnesses
 DAMPING = 0.0, 0.0  # N s/m, range of spring dampings
@@ -18,6 +19,8 @@ HEIGHT = 0.1  # m, of the chain above the floor
 
 AT_REST = 1e-6  # norm of positions (m) and velocities (m/s) below which the episode ends
 CLOSE_TO_REST = 0.01  # the same, for success
+
+MOST_MASSES = 100
 
 
 @register(
@@ -60,8 +63,7 @@ class LQR(Task):
     control_timestep = 0.03  # s
 
     def __post_init__(self) -> None:
-        if self.masses < 1:
-            raise ValueError(f"masses: there must be at least 1, got {self.masses}")
+        whole_number("masses", self.masses, most=MOST_MASSES)
         if not 1 <= self.actuators <= self.masses:
             raise ValueError(
                 f"actuators: there must be from 1 to masses = {self.masses}, got {self.actuators}"

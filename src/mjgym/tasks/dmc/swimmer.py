@@ -8,6 +8,7 @@ from mjgym.resets import random_joints
 from mjgym.rewards import tolerance
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register
+from mjgym.util.values import whole_number
 
 TARGET_RADIUS = 0.1  # m
 DISTANCE_MARGIN = 5 * TARGET_RADIUS  # m, from the target's surface
@@ -24,6 +25,7 @@ CAMERA_LINKS = 6  # links for which the file's tracking cameras are placed
 # the link's axes. Out-of-plane components are zero and not read.
 NOSE, TARGET = slice(0, 2), slice(3, 5)  # x and y
 AXES_X, AXES_Y = slice(6, 12, 3), slice(7, 12, 3)  # the x of both axes, and the y of both
+MOST_LINKS = 100
 LINKS = 12  # start of the links
 PER_LINK = 6
 
@@ -62,8 +64,7 @@ class Swimmer(Task):
     varies = ("geom_pos", "light_pos")  # the target and the light above it
 
     def __post_init__(self) -> None:
-        if self.links < 3:
-            raise ValueError(f"links: there must be at least 3, got {self.links}")
+        whole_number("links", self.links, least=3, most=MOST_LINKS)
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/swimmer.xml")

@@ -144,7 +144,6 @@ class Coordinates:
     # Knees.
 
     def knees(self, free: Array) -> Knees:
-        """Evaluate the functions of the knee angles."""
         return Knees(*skeleton.knee()(columns(free, self._knees)))
 
     def placed(self, free: Array, rates: Array) -> tuple[Array, Array]:
@@ -231,7 +230,6 @@ class Coordinates:
 
     @functools.cached_property
     def _corners(self) -> np.ndarray:
-        """Slide inertias, xx, xy and yy of both sides, in the flat matrix of joints."""
         x, y = self._slides.reshape(2, -1)
         return np.concatenate([a * len(self.joints) + b for a, b in ((x, x), (x, y), (y, y))])
 

@@ -42,12 +42,10 @@ LEAST_LENGTH = 0.01  # fraction of the optimal fibre length, along the tendon
 
 @functools.cache
 def fitted() -> dict[str, Any]:
-    """Fitted replacements of OpenSim's numbers, from the file."""
     return tomllib.loads(mjcf.asset_path("l2m/fast.toml").read_text(encoding="utf-8"))
 
 
 def kneecap_slide(axis: str, side: str) -> str:
-    """Name of the joint by which a kneecap slides on its tibia."""
     return f"{KNEECAP}_{axis}_{side}"
 
 
@@ -214,7 +212,6 @@ class FastMusculoskeletal:
 
     @property
     def law(self) -> Thelen:
-        """Muscles of a leg, the source of strengths and lengths."""
         return _muscles()
 
     @property

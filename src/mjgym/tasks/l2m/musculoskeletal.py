@@ -32,12 +32,19 @@ from mjgym.muscles import (
 )
 from mjgym.muscles.paths import cross_rows
 from mjgym.sim import SingleView, View
-from mjgym.task import WHOLE, Arrays
+from mjgym.task import WHOLE_TOLERANCE, Arrays
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.coordinates import Coordinates, Knees
 from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES
 
-__all__ = ["ACTION_TO_MODEL", "COORDINATES", "MUSCLES", "MuscleState", "Musculoskeletal"]
+__all__ = [
+    "ACTION_TO_MODEL",
+    "COORDINATES",
+    "LONGEST_STEP",
+    "MUSCLES",
+    "MuscleState",
+    "Musculoskeletal",
+]
 
 _OF_A_LEG = ("abd", "add", "iliopsoas", "glut_max", "hamstrings", "rect_fem", "vasti", "bifemsh")
 ACTION_ORDER = tuple(
@@ -50,6 +57,7 @@ ACTION_TO_MODEL = np.array([ACTION_ORDER.index(name) for name in MUSCLES])
 
 KILO = 1e3
 START_ACTIVATION = 0.05
+LONGEST_STEP = 0.0004  # s, of the physics
 LIGHT = 0.7  # kg, effective mass of a foot sphere in stiff friction
 ANY_INERTIA = 1e-13  # kg m^2, keeps equations regular before anything is computed
 
@@ -123,7 +131,7 @@ class Musculoskeletal:
 
     planar: bool = False
     control_timestep: float = 0.01
-    longest_step: float = 0.0004
+    longest_step: float = LONGEST_STEP
     held: bool = True
 
     # Model.
@@ -134,7 +142,7 @@ class Musculoskeletal:
 
     @property
     def substeps(self) -> int:
-        return max(2, math.ceil(self.control_timestep / self.longest_step - WHOLE))
+        return max(2, math.ceil(self.control_timestep / self.longest_step - WHOLE_TOLERANCE))
 
     @property
     def timestep(self) -> float:
@@ -143,17 +151,17 @@ class Musculoskeletal:
     @property
     def strength(self) -> np.ndarray:
         """Largest isometric force of each muscle, (22,), N."""
-        return np.tile(self._parts.law.force, 2)
+        return np.tile(self._laws.law.force, 2)
 
     @property
     def optimal_length(self) -> np.ndarray:
         """Optimal fibre length of each muscle, (22,), m."""
-        return np.tile(self._parts.law.fibre, 2)
+        return np.tile(self._laws.law.fibre, 2)
 
     @property
     def fastest(self) -> np.ndarray:
         """Largest speed of shortening of each muscle's fibre, (22,), m/s."""
-        return np.tile(self._parts.law.fastest, 2)
+        return np.tile(self._laws.law.fastest, 2)
 
     def model(self) -> Spec:
         spec = skeleton.compose(self.free, self.timestep)
@@ -170,7 +178,7 @@ class Musculoskeletal:
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
         """Write a pose, and velocities or 0, as in `COORDINATES`, (17,) each, except held ones."""
-        coordinates = self._parts.coordinates
+        coordinates = self._laws.coordinates
         at = {name: i for i, name in enumerate(COORDINATES)}
         numbers = [at[name] for name in coordinates.free]
         angles, rates = (
@@ -184,17 +192,21 @@ class Musculoskeletal:
 
     def memory(self, v: View) -> Arrays:
         """Muscles in equilibrium at the start, at an activation of 0.05."""
-        pose = self._pose(v)
-        length = pose.paths.length
+        length = self._pose(v).paths.length
         activation = v.xp.zeros_like(length) + START_ACTIVATION
-        fibre = self._parts.law.equilibrium(activation, length)
+        fibre = self._laws.law.equilibrium(activation, length)
+        return self.memory_of(v, _flat(activation), _flat(fibre))
+
+    def memory_of(self, v: View, activation: Array, fibre: Array) -> Arrays:
+        """Memory at the start, for activations and fibre lengths (m), (..., 22) each."""
+        pose = self._pose(v)
         return {
-            "muscle_excitation": _flat(activation),
-            "muscle_activation": _flat(activation),
-            "muscle_fibre_length": _flat(fibre),
-            "muscle_length": _flat(length),
-            "joint_force": self._drive(v, pose, fibre, self._each(v, 0.5)),
-            "substeps": self._each(v, 0.0)[..., 0],
+            "muscle_excitation": activation,
+            "muscle_activation": activation,
+            "muscle_fibre_length": fibre,
+            "muscle_length": _flat(pose.paths.length),
+            "joint_force": self._drive(v, pose, _legs(fibre), self._filled(v, 0.5)),
+            "substeps": self._filled(v, 0.0)[..., 0],
         }
 
     def before_step(self, v: View, excitation: Array) -> Arrays:
@@ -204,8 +216,8 @@ class Musculoskeletal:
         return {
             "muscle_excitation": excitation,
             "muscle_length": _flat(pose.paths.length),
-            "joint_force": self._drive(v, pose, fibre, self._each(v, 0.5)),
-            "substeps": self._each(v, 0.0)[..., 0],
+            "joint_force": self._drive(v, pose, fibre, self._filled(v, 0.5)),
+            "substeps": self._filled(v, 0.0)[..., 0],
         }
 
     def control(self, v: View) -> Array:
@@ -214,7 +226,7 @@ class Musculoskeletal:
 
     def substep(self, v: View) -> Arrays:
         """Muscles after a physics step, and joint forces of the next one."""
-        parts, memory, dt = self._parts, v.memory, self.timestep
+        parts, memory, dt = self._laws, v.memory, self.timestep
         pose = self._pose(v)
         length = pose.paths.length
         before = memory["muscle_activation"]
@@ -240,25 +252,26 @@ class Musculoskeletal:
 
     def positions(self, v: View) -> Array:
         """All coordinates, including held ones, in the order of `COORDINATES`, (..., 17)."""
-        return self._parts.coordinates.named(v.qpos, DEFAULTS)
+        return self._laws.coordinates.named(v.qpos, DEFAULTS)
 
     def speeds(self, v: View) -> Array:
         """Rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
-        return self._parts.coordinates.named(v.qvel, np.zeros(len(COORDINATES)))
+        return self._laws.coordinates.named(v.qvel, np.zeros(len(COORDINATES)))
 
     def accelerations(self, v: View) -> Array:
         """Accelerations of all coordinates, in the order of `COORDINATES`, (..., 17)."""
-        coordinates = self._parts.coordinates
+        coordinates = self._laws.coordinates
         fibre = _legs(v.memory["muscle_fibre_length"])
-        inertia, _, force = self._forces(v, self._pose(v), fibre, self._each(v, 0.0))
+        inertia, _, force = self._forces(v, self._pose(v), fibre, self._filled(v, 0.0))
         return coordinates.shown(v.xp.linalg.solve(inertia, force[..., None])[..., 0])
 
     def activation(self, v: View) -> Array:
         """Muscle activations, (..., 22), in the order of `MUSCLES`."""
-        return self._parts.activation.value(v.memory["muscle_activation"])
+        return self._laws.activation.value(v.memory["muscle_activation"])
 
     def muscles(self, v: View) -> MuscleState:
-        parts = self._parts
+        """Compute lengths, speeds and forces of the muscles."""
+        parts = self._laws
         pose = self._pose(v)
         length = pose.paths.length
         rates = parts.coordinates.by_leg(parts.coordinates.taken(v.qvel))
@@ -277,13 +290,13 @@ class Musculoskeletal:
     def moment_arms(self, v: View) -> Array:
         """Moment arms of muscles about the coordinates of their legs, (..., 2, c, 11), m."""
         pose = self._pose(v)
-        return -self._parts.paths.slopes(pose.paths, pose.of_legs)
+        return -self._laws.paths.slopes(pose.paths, pose.of_legs)
 
     def limit_torques(self, v: View) -> Array:
         """Torques of the legs' coordinate limits, (..., 2, c), N m."""
-        coordinates = self._parts.coordinates
+        coordinates = self._laws.coordinates
         q, u = (coordinates.by_leg(coordinates.taken(x)) for x in (v.qpos, v.qvel))
-        return self._parts.limits.torque(q, u)[0]
+        return self._laws.limits.torque(q, u)[0]
 
     def reactions(self, v: View) -> Array:
         """Ground reaction forces on the right and the left foot, world axes, (..., 2, 3), N."""
@@ -298,15 +311,15 @@ class Musculoskeletal:
     # Computation.
 
     @property
-    def _parts(self) -> "_Parts":
-        return _parts(self.planar, self.held)
+    def _laws(self) -> "_Laws":
+        return _laws(self.planar, self.held)
 
     @staticmethod
-    def _each(v: View, number: float) -> Array:
+    def _filled(v: View, number: float) -> Array:
         return v.xp.full((*v.lead, 1), number, dtype=v.xp.float64)
 
     def _pose(self, v: View) -> _Pose:
-        parts, xp = self._parts, v.xp
+        parts, xp = self._laws, v.xp
         coordinates = parts.coordinates
         q = coordinates.taken(v.qpos)
         knees = coordinates.knees(q)
@@ -331,7 +344,7 @@ class Musculoskeletal:
             fibre: fibre lengths, (..., 2, 11), m.
             counts: number of steps for which accelerations apply, (..., 1).
         """
-        coordinates, dt = self._parts.coordinates, self.timestep
+        coordinates, dt = self._laws.coordinates, self.timestep
         inertia, joints, force = self._forces(v, pose, fibre, counts * dt)
         gained = v.xp.linalg.solve(inertia, force[..., None])[..., 0]
         change = counts * gained
@@ -343,11 +356,11 @@ class Musculoskeletal:
     def _forces(
         self, v: View, pose: _Pose, fibre: Array, time: Array
     ) -> tuple[Array, Array, Array]:
-        """Inertia of the free coordinates and of all joints, and forces.
+        """Compute the inertia of the free coordinates, that of all joints, and the forces.
 
-        The first inertia includes the damping of the forces over a time (..., 1).
+        The first includes what the forces damp over a time (..., 1).
         """
-        parts, xp = self._parts, v.xp
+        parts, xp = self._laws, v.xp
         coordinates = parts.coordinates
         q, u = coordinates.taken(v.qpos), coordinates.taken(v.qvel)
         equations = coordinates.equations(v, pose.knees, u)
@@ -389,14 +402,8 @@ class Musculoskeletal:
         return inertia, equations.joints, force
 
     def _damping(self, v: View, feet: _Feet) -> tuple[Array, Array, Array]:
-        """Velocity derivatives of the ground forces, over the look-ahead of a step.
-
-        Returns:
-            Of friction by slip, of friction by inward speed over slip (N s^2/m^2), and of the
-            normal
-            force by inward speed, (..., 2, s), N s/m.
-        """
-        law = self._parts.contact
+        """Velocity derivatives of the ground forces, over the look-ahead of a step."""
+        law = self._laws.contact
         # A stiff force is taken at the end of the step, others at its middle.
         stiffness = (self.timestep / LIGHT) * feet.drag
         along = feet.drag * (1.0 + stiffness) / (2.0 + stiffness)
@@ -406,7 +413,7 @@ class Musculoskeletal:
         return along, law.friction * normal / slip, normal
 
     def _feet(self, v: View) -> _Feet:
-        parts, xp = self._parts, v.xp
+        parts, xp = self._laws, v.xp
         talus = parts.feet
         axes = columns(v.xmat, talus, -2)[..., None]
         place = columns(v.xpos, talus, -2)[..., None]
@@ -446,7 +453,7 @@ def _lever(spheres: int) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class _Parts:
+class _Laws:
     """Parameterised laws of a model, and its array indices."""
 
     coordinates: Coordinates
@@ -465,7 +472,7 @@ class _Parts:
 
 
 @functools.cache
-def _parts(planar: bool, held: bool) -> _Parts:
+def _laws(planar: bool, held: bool) -> _Laws:
     free = skeleton.free_coordinates(planar) if held else COORDINATES
     law, activation = skeleton.muscles()
     contact, spheres, radii = skeleton.spheres()
@@ -475,7 +482,7 @@ def _parts(planar: bool, held: bool) -> _Parts:
         for body in skeleton.LEG_BODIES
     ]
     bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # without the world
-    return _Parts(
+    return _Laws(
         Coordinates(free),
         law,
         activation,

@@ -152,11 +152,7 @@ class Reflexes:
 
     @classmethod
     def for_task(cls, task: Task) -> "Reflexes":
-        """The reflexes that walk in a task.
-
-        Raises:
-            ValueError: the task is not one of walking.
-        """
+        """Make the reflexes of a task, its scripted policy."""
         policy = task.scripted_policy()
         if not isinstance(policy, cls):
             raise ValueError(f"no reflexes for {type(task).__name__}, only for walking")

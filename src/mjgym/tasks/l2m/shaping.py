@@ -56,7 +56,7 @@ def direction(velocity: Array, target: Array, to_sink: Array | None = None) -> A
 
 
 def target(to_sink: Array) -> Array:
-    """1 at the sink; falls with its distance to 0 at 8 m, as a square."""
+    """Reward near the sink: 1 there, and (1 - distance / 8 m)^2 up to 8 m."""
     xp = namespace(to_sink)
     near: Array = xp.clip(1 - to_sink / FARTHEST_SINK, 0.0, None)
     return near * near

@@ -133,7 +133,6 @@ def free_coordinates(planar: bool = False) -> tuple[str, ...]:
 
 
 def entry(coordinate: str) -> dict[str, Any]:
-    """Numbers of a coordinate of either side."""
     table: dict[str, dict[str, Any]] = numbers()["coordinates"]
     return table[coordinate] if coordinate in table else table[coordinate[:-2]]
 
@@ -167,7 +166,7 @@ def knee() -> Splines:
     for _, point in _moving_points():
         splines += [cubic_spline(point["knots"], point[axis]) for axis in SLIDES]
         within += [(low, high)] * len(SLIDES)
-    return Splines.of(splines, within)
+    return Splines.from_pieces(splines, within)
 
 
 def _moving_points() -> list[tuple[str, dict[str, Any]]]:
@@ -271,7 +270,6 @@ def spheres() -> tuple[SpheresOnPlane, np.ndarray, np.ndarray]:
 
 
 def slide(axis: str, side: str) -> str:
-    """Name of the joint by which a tibia slides in its femur."""
     return f"knee_{axis}_{side}"
 
 

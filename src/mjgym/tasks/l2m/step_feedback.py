@@ -214,6 +214,5 @@ class SteppedReflexes(Reflexes):
 def _along(
     course: np.ndarray, forward: np.ndarray, right: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Components forward and to the right of a course, of a vector in the start's axes."""
     cosine, sine = np.cos(course), np.sin(course)
     return cosine * forward - sine * right, sine * forward + cosine * right

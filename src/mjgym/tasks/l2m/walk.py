@@ -24,6 +24,7 @@ from mjgym.tasks.l2m.fast import FastMusculoskeletal
 from mjgym.tasks.l2m.musculoskeletal import (
     ACTION_TO_MODEL,
     COORDINATES,
+    LONGEST_STEP,
     MUSCLES,
     Musculoskeletal,
 )
@@ -48,6 +49,9 @@ VELOCITY_WEIGHTS = {1: 1.0, 2: 3.0}  # 1/m, by round
 
 START_HEIGHT = 0.94  # m, of the pelvis
 STRAIGHT = (0.0, 0.0, START_HEIGHT, 0.0, *(0.0,) * 8)
+
+SEEN_FIELDS = ("map", "centre", "sink")
+FAR_SINK = 2.0  # m, of which the direction alone is seen
 
 ARROW, ARROW_HEIGHT = 0.5, 0.02  # m per m/s, m above the ground
 
@@ -138,7 +142,10 @@ class Walk(Task):
         velocity_weight: of straying from the target velocities (1/m); None for the round's own.
         effort_weight: of the integral of the squared activations (1/s).
         seen_field: "map" for `v_tgt_field`; "centre" for the target at the walker alone, `v_tgt`,
-            and `time`, from -1 at the start to 1 at the time limit: 100 numbers in all.
+            and `time`, from -1 at the start to 1 at the time limit: 100 numbers in all; "sink" for
+            `sink`, the way to it ahead and to the left, of which its direction alone is seen from
+            2 m on. `pelvis/pitch`, `pelvis/roll` and their rates are along the heading then, and no
+            longer along the start's: 99 numbers.
         dense_reward: what each control step pays, in `pace`, at the target velocity; a tenth of it
             at 1.4 m/s off. This reward and those that follow are no part of the published one.
         progress_reward: what each control step pays, in `progress`, for the part of the velocity
@@ -155,7 +162,7 @@ class Walk(Task):
 
     Raises:
         ValueError: the difficulty or the seen field is unknown, the pose is not of 12 numbers, or
-            there is a `target_reward` in a field without sinks.
+            a field without sinks has a `target_reward` or is seen as "sink".
     """
 
     reflexes: ClassVar[str] = ""
@@ -166,7 +173,7 @@ class Walk(Task):
     planar: bool = False
     velocity_weight: float | None = None  # 1/m
     effort_weight: float = 1.0
-    seen_field: Literal["map", "centre"] = "map"
+    seen_field: Literal["map", "centre", "sink"] = "map"
     # Per control step.
     dense_reward: float = 0.0
     progress_reward: float = 0.0
@@ -182,10 +189,16 @@ class Walk(Task):
 
     def __post_init__(self) -> None:
         _ = self.field
-        if self.seen_field not in ("map", "centre"):
-            raise ValueError(f'seen_field: expected "map" or "centre", got {self.seen_field!r}')
-        if self.target_reward and not self.difficulty:
-            raise ValueError("target_reward: there is no sink with difficulty=0")
+        if self.seen_field not in SEEN_FIELDS:
+            raise ValueError(
+                f'seen_field: expected "map", "centre" or "sink", got {self.seen_field!r}'
+            )
+        for name, needed in (
+            ("target_reward", self.target_reward),
+            ("seen_field", self.seen_field == "sink"),
+        ):
+            if needed and not self.difficulty:
+                raise ValueError(f"{name}: there is no sink with difficulty=0")
         pose = tuple(float(x) for x in self.init_pose)
         if len(pose) != len(STRAIGHT) or not all(math.isfinite(x) for x in pose):
             raise ValueError(f"init_pose: expected 12 numbers, got {self.init_pose!r}")
@@ -227,7 +240,9 @@ class Walk(Task):
             for name, (source, muscle) in LEG.items()
         ]
 
-    def scripted_policy(self) -> Reflexes:
+    def scripted_policy(self) -> Reflexes | None:
+        if self.seen_field == "sink":
+            return None
         if self.planar:
             return Reflexes(parameters(self.reflexes))
         return SteppedReflexes(parameters("spatial-walk"), feedback("spatial-walk"))
@@ -252,10 +267,7 @@ class Walk(Task):
     # Start of an episode.
 
     def initialize(self, v: SingleView, rng: Any) -> None:
-        q, u = np.zeros((2, len(COORDINATES)))
-        u[FORWARD], u[RIGHT], q[UP], q[TILT] = *self.init_pose[:3], -self.init_pose[3]
-        q[LEG_JOINTS] = EXTENSION * np.reshape(self.init_pose[4:], LEG_JOINTS.shape)
-        self.body.place(v, q, u)
+        self.body.place(v, *placed(self.init_pose))
         v.userdata = rng.uniform(size=self.field.draws)
 
     def memory(self, v: View) -> Arrays:
@@ -264,7 +276,7 @@ class Walk(Task):
         both = xp.zeros((*v.lead, 2), dtype=xp.float64)
         return {
             **self.body.memory(v),
-            **self.field.start(v.userdata, both),
+            **self.field.start(v.userdata[..., : self.field.draws], both),
             "loaded": both + 1,  # whether each foot is loaded; as published, both are at first
             "footsteps": nothing,
             "new_footstep": nothing,  # whether there was one at the end of the previous step
@@ -279,7 +291,8 @@ class Walk(Task):
 
     def _excitation(self, v: View, action: Array) -> Array:
         """Muscle excitations, (..., 22) from 0 to 1, in the model's order."""
-        return v.xp.clip(columns(action, ACTION_TO_MODEL), 0.0, 1.0)
+        wanted = v.xp.astype(columns(action, ACTION_TO_MODEL), v.xp.float64)
+        return v.xp.clip(wanted, 0.0, 1.0)
 
     # Reward.
 
@@ -386,7 +399,8 @@ class Walk(Task):
         new = xp.max(loaded * (1 - m["loaded"]), axis=-1)
         going_on = 1 - m["new_footstep"]
         sums = self._sums(v)
-        field = self.field.advance(m, v.userdata, self._position(v), self.control_timestep)
+        draws = v.userdata[..., : self.field.draws]
+        field = self.field.advance(m, draws, self._position(v), self.control_timestep)
         achieved = m["new_sink"] * 0.0
         if field:
             achieved = field["sinks_achieved"] - m["sinks_achieved"]
@@ -408,25 +422,34 @@ class Walk(Task):
         q, u = self.body.positions(v), self.body.speeds(v)
         heading = q[..., ROTATION]
         cosine, sine = xp.cos(heading), xp.sin(heading)
-        ahead, left = u[..., FORWARD], -u[..., RIGHT]
-        velocity = [
-            cosine * ahead + sine * left, cosine * left - sine * ahead, u[..., UP],
-            -u[..., TILT], u[..., LIST], u[..., ROTATION],
-        ]  # fmt: skip
+
+        def turned(x: Array, y: Array) -> tuple[Array, Array]:
+            """A vector of the world, forward and leftward, in the walker's axes."""
+            return cosine * x + sine * y, cosine * y - sine * x
+
+        pitch, roll, pitching, rolling = -q[..., TILT], q[..., LIST], -u[..., TILT], u[..., LIST]
         seen: Arrays = {}
         if self.seen_field == "centre":
             target = self._target(v)
-            x, y = target[..., 0], target[..., 1]
-            target = xp.stack([cosine * x + sine * y, cosine * y - sine * x], axis=-1)
+            target = xp.stack(turned(target[..., 0], target[..., 1]), axis=-1)
             seen = {"v_tgt": target, "time": 2 * v.time / self.time_limit - 1}
+        elif self.seen_field == "sink":
+            away = v.memory["sink"] - self._position(v)
+            near = FAR_SINK / xp.clip(xp.sqrt(total(away * away)), FAR_SINK, None)
+            way = xp.stack(turned(away[..., 0], away[..., 1]), axis=-1)
+            seen = {"sink": near[..., None] * way}
+            (pitch, left), (pitching, leftward) = turned(pitch, -roll), turned(pitching, -rolling)
+            roll, rolling = -left, -leftward
         else:
             pose = xp.concat([self._position(v), heading[..., None]], axis=-1)
             seen = {"v_tgt_field": self.field.seen(v.memory, pose)}
+        ahead, left = turned(u[..., FORWARD], -u[..., RIGHT])
+        velocity = [ahead, left, u[..., UP], pitching, rolling, u[..., ROTATION]]
         return {
             **seen,
             "pelvis/height": q[..., UP],
-            "pelvis/pitch": -q[..., TILT],
-            "pelvis/roll": q[..., LIST],
+            "pelvis/pitch": pitch,
+            "pelvis/roll": roll,
             "pelvis/vel": xp.stack(velocity, axis=-1),
             **self._legs(v, q, u, cosine[..., None], sine[..., None]),
         }
@@ -488,6 +511,15 @@ class Walk(Task):
                 ),
                 "time": Signal("time in the episode", ("time",), "1", "", "time"),
             },
+            "sink": {
+                "sink": Signal(
+                    "way to the sink, of up to 2 m",
+                    ("forward", "leftward"),
+                    "m",
+                    HEADING,
+                    "memory sink",
+                )
+            },
         }
         signals = {
             **of_field[self.seen_field],
@@ -517,6 +549,14 @@ class Walk(Task):
                     numbers, ("1", "1", "1/s"), "", "muscle",
                 )  # fmt: skip
         return signals
+
+
+def placed(pose: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates and their rates, (17,) each, of an `init_pose`."""
+    q, u = np.zeros((2, len(COORDINATES)))
+    u[FORWARD], u[RIGHT], q[UP], q[TILT] = *pose[:3], -pose[3]
+    q[LEG_JOINTS] = EXTENSION * np.reshape(pose[4:], LEG_JOINTS.shape)
+    return q, u
 
 
 def _of_legs(x: Array, places: np.ndarray) -> Array:
@@ -558,9 +598,11 @@ class OpenSimWalk(Walk):
     control_every_substep = True
     reflexes = "planar"
 
+    longest_step: float = dataclasses.field(default=LONGEST_STEP, kw_only=True)  # s, of the physics
+
     @functools.cached_property
     def body(self) -> Musculoskeletal:
-        return Musculoskeletal(self.planar, self.control_timestep)
+        return Musculoskeletal(self.planar, self.control_timestep, self.longest_step)
 
     def activation(self, v: View) -> Array:
         return self.body.activation(v)

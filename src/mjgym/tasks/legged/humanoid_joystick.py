@@ -252,7 +252,7 @@ class HumanoidJoystick(Joystick):
         pelvis, command = seen["global_linvel"], m["command"]
         speed = norm(pelvis[..., :2])
         turning = abs(seen["global_angvel"][..., 2])
-        moving = (speed > MOVING) | (turning > MOVING) | (self.asked(v) > 0)
+        moving = (speed > MOVING) | (turning > MOVING) | (self.is_commanded(v) > 0)
         stepping = xp.astype(xp.asarray(moving), xp.float64)
         errors = total((self.heights(v, seen) - self._wanted_heights(v)) ** 2)
         upright = xp.asarray(UPRIGHT, dtype=xp.float64)

@@ -22,7 +22,7 @@ SCALE = 0.5  # rad, offset of a target per unit of action
 LARGEST_ACTION = 1.0  # bound of the action space; nothing is clipped to it
 START_SPEED = 0.5  # m/s and rad/s, largest of the root at the start, each way
 TRACKING = 0.25  # (m/s)^2 and (rad/s)^2, scale of tracking errors
-ASKED = 0.01  # length of a command above which the robot is asked to move
+LEAST_COMMAND = 0.01  # length of a command above which the robot is asked to move
 EXPLICIT_DAMPING = 1 << 15  # the engine's flag mjDSBL_EULERDAMP
 NOISE = {
     "local_linvel": 0.1,  # m/s, largest error, as all that follow
@@ -58,7 +58,6 @@ class Joystick(CommandedTask):
 
     @property
     def soles(self) -> tuple[str, ...]:
-        """The geoms of the feet that touch the floor."""
         return self.body.soles
 
     def model(self) -> Spec:
@@ -90,6 +89,7 @@ class Joystick(CommandedTask):
         raise NotImplementedError
 
     def add_servos(self, spec: Spec) -> None:
+        """Give each joint its servo, in the order of an action."""
         raise NotImplementedError
 
     def servo(self, spec: Spec, name: str, stiffness: float, damping: float, loss: float) -> Any:
@@ -234,7 +234,7 @@ class Joystick(CommandedTask):
         beyond = xp.maximum(lower - position, 0.0) + xp.maximum(position - upper, 0.0)
         drift = squared_norm(command[..., :2] - seen["local_linvel"][..., :2])
         turn = (command[..., 2] - seen["gyro"][..., 2]) ** 2
-        asked = self.asked(v)
+        asked = self.is_commanded(v)
         away = total(abs(position - self.at_rest(v)))
         feet = [seen[f"{foot}_velocity"][..., :2] for foot in self.body.feet]
         slip = xp.stack([squared_norm(foot) for foot in feet], axis=-1)
@@ -259,9 +259,9 @@ class Joystick(CommandedTask):
         """Positions beyond which joints are penalised, (2, joints) rad."""
         raise NotImplementedError
 
-    def asked(self, v: View) -> Array:
+    def is_commanded(self, v: View) -> Array:
         """1 where the robot is asked to move."""
-        return v.xp.astype(v.xp.asarray(norm(v.memory["command"]) > ASKED), v.xp.float64)
+        return v.xp.astype(v.xp.asarray(norm(v.memory["command"]) > LEAST_COMMAND), v.xp.float64)
 
     def swings(self, v: View) -> Array:
         """Time of each foot's swing beyond the shortest wanted, s."""

@@ -184,8 +184,8 @@ class MotionTracking(ServoTask):
     def _row(self, v: View, table: np.ndarray, frame: Array) -> Array:
         """The row of a frame in a table, (..., columns)."""
         place = reshaped(v.xp.astype(frame, v.xp.int64), (-1,))
-        found = columns(v.from_numpy(table), place, axis=0)
-        return reshaped(found, (*v.lead, *table.shape[1:]))
+        rows = columns(v.from_numpy(table), place, axis=0)
+        return reshaped(rows, (*v.lead, *table.shape[1:]))
 
     def _at(self, v: View, frame: Array) -> tuple[Array, Bodies]:
         """Positions and velocities of the joints, (..., 2 n), and the bodies in a frame."""
@@ -216,7 +216,7 @@ class MotionTracking(ServoTask):
     def initialize(self, v: SingleView, rng: Any) -> None:
         motion = self.reference
         frame = 0 if self.from_start else int(rng.integers(len(motion) - 1))
-        self.drawn(v, "start")[:] = frame
+        self.drawn_numbers(v, "start")[:] = frame
         qpos, qvel = motion.qpos[frame].copy(), motion.qvel[frame].copy()
         if not self.from_start:
             qpos[:3] += rng.uniform(np.negative(OFFSET), OFFSET)
@@ -238,7 +238,7 @@ class MotionTracking(ServoTask):
                 setattr(v, name, value)
 
     def memory(self, v: View) -> Arrays:
-        frame = self.drawn(v, "start")[..., 0] + 1.0
+        frame = self.drawn_numbers(v, "start")[..., 0] + 1.0
         return {
             **super().memory(v),
             "frame": frame,  # of the motion, in which the robot should be after the next step

@@ -51,13 +51,7 @@ class Motion:
 def load_motion(motion: str, robot: LeggedRobot, timestep: float) -> Motion:
     """Load a motion, resampled to a timestep (s); cached while its file stays unchanged.
 
-    Args:
-        motion: the name of a bundled motion, or a file: of `mjgym.mocap.Trajectory`, or of mjlab.
-        timestep: s between rows.
-
-    Raises:
-        ValueError: there is no such file or name, it is malformed or shorter than a timestep, or
-            its joints are not the robot's. The message names the file.
+    It is the name of a bundled one, or a file: of `mjgym.mocap.Trajectory`, or of mjlab.
     """
     path = find_motion(motion)
     status = path.stat()

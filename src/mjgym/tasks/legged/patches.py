@@ -46,7 +46,6 @@ def _on_top(heights: np.ndarray) -> Patch:
 
 
 def flat(difficulty: float, rng: Any) -> Patch:
-    """Level ground."""
     return _on_top(np.zeros_like(_X))
 
 

@@ -184,7 +184,7 @@ class QuadrupedJoystick(Joystick):
 
     def terms(self, v: View) -> Arrays:
         xp, seen = v.xp, self.readings(v)
-        terms, asked = self.common_terms(v, seen), self.asked(v)
+        terms, asked = self.common_terms(v, seen), self.is_commanded(v)
         weights = v.from_numpy(np.array(LIKENESS * len(self.body.feet)))
         away = (v.qpos[..., ROOT:] - self.at_rest(v)) ** 2
         fallen = xp.astype(seen["upvector"][..., 2] < 0, xp.float64)
@@ -224,5 +224,4 @@ class QuadrupedJoystick(Joystick):
         return entries | self.hidden(v) if self.privileged else entries
 
     def hidden(self, v: View) -> Arrays:
-        """Entries for a critic, which only a simulation knows."""
         return {**self.dynamics(v), "last_contact": v.memory["last_contact"], **self.feet(v)}

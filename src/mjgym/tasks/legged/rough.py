@@ -24,9 +24,9 @@ from mjgym.tasks.legged.velocity import HIGHEST, NOISE, UP, Velocity
 
 # The height scan: rays downwards from a grid around the root, turned with its heading.
 FORWARD = np.linspace(-0.8, 0.8, 17)  # m, fastest
-LEFT = np.linspace(-0.5, 0.5, 11)  # m
+LEFTWARD = np.linspace(-0.5, 0.5, 11)  # m
 FARTHEST = 5.0  # m, of a ray; unit of the observed distances
-GRID = np.stack(np.meshgrid(FORWARD, LEFT), axis=-1).reshape(-1, 2)
+GRID = np.stack(np.meshgrid(FORWARD, LEFTWARD), axis=-1).reshape(-1, 2)
 SCAN_NOISE = 0.1  # m, largest error
 
 # The ground's normal: a plane through some of the scanned points, unless they lie on a line or
@@ -183,8 +183,8 @@ class RoughVelocity(Velocity):
         flat = reshaped(heights, (-1,))
 
         def at(offset: int) -> Array:
-            found = columns(flat, reshaped(first + offset, (-1,)))
-            return reshaped(found, x.shape)
+            rows = columns(flat, reshaped(first + offset, (-1,)))
+            return reshaped(rows, x.shape)
 
         near, far = at(0), at(points_x + 1)
         # The engine halves a cell along this diagonal.
@@ -214,10 +214,10 @@ class RoughVelocity(Velocity):
         if self.level is not None:
             level = self.level
         v.qpos[:3] += patches.terrain(self.terrain_seed).origins[level, column]
-        self.drawn(v, "patch")[:] = level, column
+        self.drawn_numbers(v, "patch")[:] = level, column
 
     def memory(self, v: View) -> Arrays:
-        patch = self.drawn(v, "patch")
+        patch = self.drawn_numbers(v, "patch")
         level, column = patch[..., 0], patch[..., 1]
         origins = patches.terrain(self.terrain_seed).origins.reshape(-1, 3)
         place = v.xp.astype(level * len(patches.KINDS) + column, v.xp.int64)

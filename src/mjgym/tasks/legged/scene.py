@@ -111,7 +111,7 @@ class LeggedTask(Task):
         return self.body.pose
 
     def at_rest(self, v: View) -> Array:
-        """The usual position of each joint, (joints,) rad, in the view's library."""
+        """Default joint positions, (joints,) rad, as an array of the view's library."""
         return v.from_numpy(np.array(self.rest))
 
     def weighted(self, terms: Arrays) -> Arrays:
@@ -143,7 +143,7 @@ class CommandedTask(LeggedTask):
         raise NotImplementedError
 
     def commanded(self, command: np.ndarray) -> dict[str, np.ndarray]:
-        """Memory entries that hold a command from now on."""
+        """Memory entries for a new command."""
         raise NotImplementedError
 
     @property

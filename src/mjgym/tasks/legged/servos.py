@@ -125,7 +125,7 @@ class ServoTask(LeggedTask):
             "biases": len(self.body.pose) if self.encoder_bias else 0,
         }
 
-    def drawn(self, v: View, kind: str) -> Array:
+    def drawn_numbers(self, v: View, kind: str) -> Array:
         """The episode's numbers of a kind, (..., k), which `initialize` fills."""
         sizes = self.drawn_sizes
         kinds = tuple(sizes)
@@ -137,9 +137,9 @@ class ServoTask(LeggedTask):
         if self.pushes:
             waits, largest = rng.uniform(*PUSH_HOLD, (PUSHES, 1)), np.array(self.largest_push)
             shoves = rng.uniform(-largest, largest, (PUSHES, largest.size))
-            self.drawn(v, "pushes")[:] = np.concatenate([waits, shoves], axis=1).ravel()
+            self.drawn_numbers(v, "pushes")[:] = np.concatenate([waits, shoves], axis=1).ravel()
         if bias := self.encoder_bias:
-            self.drawn(v, "biases")[:] = rng.uniform(-bias, bias, len(self.body.pose))
+            self.drawn_numbers(v, "biases")[:] = rng.uniform(-bias, bias, len(self.body.pose))
 
     @property
     def published_variations(self) -> Mapping[str, Any]:
@@ -205,10 +205,10 @@ class ServoTask(LeggedTask):
 
     def _drawn_push(self, v: View, number: Array) -> Array:
         """Time until a push (s) and its change of velocity, (..., 7)."""
-        return drawn_row(v, self.drawn(v, "pushes"), 1 + len(self.largest_push), number)
+        return drawn_row(v, self.drawn_numbers(v, "pushes"), 1 + len(self.largest_push), number)
 
     def _bias(self, v: View) -> Array:
-        return self.drawn(v, "biases") if self.encoder_bias else 0.0
+        return self.drawn_numbers(v, "biases") if self.encoder_bias else 0.0
 
     # What rewards and observations share.
 

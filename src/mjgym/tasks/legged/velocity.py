@@ -189,10 +189,10 @@ class Velocity(CommandedTask, ServoTask):
         v.qpos[2] += rng.uniform(*DROP)
         steps = float(v.kept.get("steps", 0))
         spans = self._ranges_after(steps)
-        self.drawn(v, "commands")[:] = self._draw_commands(rng, spans).ravel()
+        self.drawn_numbers(v, "commands")[:] = self._draw_commands(rng, spans).ravel()
         self.draw_events(v, rng)
         if self.command_curriculum:
-            self.drawn(v, "stage")[:] = steps, *spans[2]
+            self.drawn_numbers(v, "stage")[:] = steps, *spans[2]
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -231,8 +231,8 @@ class Velocity(CommandedTask, ServoTask):
             drawn[:, [HEADS, STANDS]] = 0.0
         return drawn
 
-    def _drawn(self, v: View, number: Array) -> Array:
-        return drawn_row(v, self.drawn(v, "commands"), COLUMNS, number)
+    def _command_row(self, v: View, number: Array) -> Array:
+        return drawn_row(v, self.drawn_numbers(v, "commands"), COLUMNS, number)
 
     def _as_commanded(self, v: View, drawn: Array, turning: Array) -> Array:
         """The command of a row: its heading becomes a turning rate, standing comes last."""
@@ -240,7 +240,7 @@ class Velocity(CommandedTask, ServoTask):
         error = (drawn[..., TARGET] - self.heading(v) + pi) % (2 * pi) - pi
         low, high = self.ang_vel_z
         if self.command_curriculum:
-            low, high = (self.drawn(v, "stage")[..., k] for k in (1, 2))
+            low, high = (self.drawn_numbers(v, "stage")[..., k] for k in (1, 2))
         rate = xp.clip(STIFFNESS * error, low, high)
         turn = xp.where(drawn[..., HEADS] > 0, rate, turning)
         velocity = xp.stack([drawn[..., VX], drawn[..., VY], turn], axis=-1)
@@ -250,8 +250,10 @@ class Velocity(CommandedTask, ServoTask):
         xp, feet = v.xp, len(self.body.feet)
         nothing = xp.zeros((*v.lead, feet), dtype=xp.float64)
         number = xp.zeros(v.lead, dtype=xp.float64)
-        drawn = self._drawn(v, number)
-        counted = {"steps": self.drawn(v, "stage")[..., 0]} if self.command_curriculum else {}
+        drawn = self._command_row(v, number)
+        counted = (
+            {"steps": self.drawn_numbers(v, "stage")[..., 0]} if self.command_curriculum else {}
+        )
         return {
             **super().memory(v),
             **counted,
@@ -274,7 +276,7 @@ class Velocity(CommandedTask, ServoTask):
         left = m["left"] - self.control_timestep
         over = left <= 0
         number = xp.where(over, m["number"] + 1, m["number"])
-        drawn = xp.where(over[..., None], self._drawn(v, number), m["drawn"])
+        drawn = xp.where(over[..., None], self._command_row(v, number), m["drawn"])
         turning = xp.where(over, drawn[..., WZ], m["command"][..., 2])
         counted = {"steps": m["steps"] + 1} if self.command_curriculum else {}
         return {
@@ -295,7 +297,7 @@ class Velocity(CommandedTask, ServoTask):
         return v.xp.clip(v.take("site_xpos", self.body.feet)[..., 2], 0.0, HIGHEST)
 
     @functools.cached_property
-    def _found(self) -> tuple[str, ...]:
+    def _found_sensors(self) -> tuple[str, ...]:
         return tuple(f"{foot}_found" for foot in self.body.feet)
 
     @functools.cached_property
@@ -305,7 +307,7 @@ class Velocity(CommandedTask, ServoTask):
     def _times(self, v: View) -> Arrays:
         """Times of swing and stance after this control step's physics steps."""
         m, xp, step = v.memory, v.xp, self.physics_timestep
-        touching = v.past(self._found)[..., 0] > 0
+        touching = v.past(self._found_sensors)[..., 0] > 0
         air, contact = m["air_time"], m["contact_time"]
         last_air, last_contact = m["last_air_time"], m["last_contact_time"]
         for i in range(touching.shape[-1]):
@@ -322,12 +324,11 @@ class Velocity(CommandedTask, ServoTask):
         }
 
     def _first_contact(self, times: Arrays) -> Array:
-        """Whether each foot has come down in this control step."""
         contact = times["contact_time"]
         return (contact > 0) & (contact < self.control_timestep + ROUNDING)
 
     def _peaks(self, v: View) -> Array:
-        m, touching = v.memory, v.past(self._found)[..., -1, 0] > 0
+        m, touching = v.memory, v.past(self._found_sensors)[..., -1, 0] > 0
         return v.xp.where(touching, m["peaks"], v.xp.maximum(m["peaks"], m["heights"]))
 
     # Reward and end.
@@ -344,7 +345,7 @@ class Velocity(CommandedTask, ServoTask):
         turn = (command[..., 2] - rate[..., 2]) ** 2 + squared_norm(rate[..., :2])
         position = v.qpos[..., ROOT:]
         slip = xp.stack([squared_norm(seen[foot][..., :2]) for foot in feet], axis=-1)
-        touching = xp.astype(v.past(self._found)[..., -1, 0] > 0, xp.float64)
+        touching = xp.astype(v.past(self._found_sensors)[..., -1, 0] > 0, xp.float64)
         force = norm(v.past(self._forces)[..., -1, :])
         times = self._times(v)
         first = xp.astype(self._first_contact(times), xp.float64)
@@ -403,7 +404,7 @@ class Velocity(CommandedTask, ServoTask):
         }
         if self.privileged:
             # As the last physics step left them; mjlab shows the current ones after resets.
-            touching = v.take("sensordata", self._found) > 0
+            touching = v.take("sensordata", self._found_sensors) > 0
             force = v.take("sensordata", self._forces)
             entries |= {
                 "foot_height": m["heights"],

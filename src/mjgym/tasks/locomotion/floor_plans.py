@@ -90,12 +90,10 @@ class Maze:
 
     @property
     def spawns(self) -> tuple[Cell, ...]:
-        """Cells for walker starts, row by row."""
         return self._where(SPAWN)
 
     @property
     def targets(self) -> tuple[Cell, ...]:
-        """Cells with a target, row by row."""
         return self._where(TARGET)
 
     @property
@@ -120,28 +118,12 @@ class Maze:
 
 
 def parse(text: str) -> Maze:
-    """Parse a maze written by hand.
-
-    Args:
-        text: rows of cells of one length, in the characters of `Maze`. Empty lines before the first
-            and after the last row are ignored.
-
-    Raises:
-        ValueError: as `Maze`.
-    """
+    """Parse a maze written in the characters of `Maze`; empty lines around it are ignored."""
     return Maze(tuple(text.strip("\n").split("\n")))
 
 
 def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, float]:
-    """Centre of a cell relative to the centre of the maze, x (right) and y (up), m.
-
-    Args:
-        size: side of a cell, m.
-
-    Raises:
-        IndexError: the maze has no such cell.
-        ValueError: the side is not positive.
-    """
+    """Centre of a cell of side `size` (m) relative to that of the maze, x (right) and y (up), m."""
     if not (0 <= row < maze.height and 0 <= column < maze.width):
         raise IndexError(
             f"no cell at row {row}, column {column}: the maze has rows 0 to {maze.height - 1} and "
@@ -192,18 +174,10 @@ def walls(maze: Maze) -> list[Rectangle]:
 
 
 def most_walls(height: int, width: int) -> int:
-    """Upper bound of the number of wall rectangles of a random maze.
+    """Upper bound of the number of wall rectangles of a random maze with odd numbers of cells.
 
     It is the number of cells with an even row and an even column, about twice the usual number.
     `random_maze` stays within it.
-
-    Args:
-        height: number of rows, odd.
-        width: number of columns, odd.
-
-    Raises:
-        TypeError: a number is not whole.
-        ValueError: a number is not odd, or is below 3.
     """
     height = _odd("height", height, 3)
     width = _odd("width", width, 3)
@@ -223,19 +197,12 @@ OPEN_7x7 = parse("""
 
 
 def scatter_targets(rng: np.random.Generator, maze: Maze, count: int) -> Maze:
-    """Add targets in uniformly random free cells of a maze.
+    """Add targets in random free cells, uniformly, to those of a maze; starts stay free of them.
 
     With `OPEN_7x7` and 6 targets it is the arena of the published heterogeneous foraging task.
-
-    Args:
-        maze: keeps its targets; walker starts stay free of targets.
-
-    Raises:
-        TypeError: the number is not whole.
-        ValueError: the maze has more targets already, or too few free cells.
     """
     present, free = len(maze.targets), maze._where(FREE)
-    count = _whole("count", count, present, present + len(free))
+    count = _require_whole("count", count, present, present + len(free))
     grid = [list(row) for row in maze.rows]
     for k in rng.permutation(len(free))[: count - present].tolist():
         i, j = free[k]
@@ -280,14 +247,9 @@ def random_maze(
         max_walls: a maze with more rectangles in `walls` is redrawn; None and higher numbers mean
             `most_walls(height, width)`. With the defaults that is 36; none of 100,000 mazes had
             more than 24, so no maze is excluded.
-
-    Raises:
-        TypeError: a number that must be whole is not.
-        ValueError: a number is out of its range, or a room or its contents do not fit.
-        RuntimeError: 1000 mazes in a row had more than `max_walls` rectangles.
     """
     room_side = _odd("room_side", room_side, 1)
-    room_stretch = _whole("room_stretch", room_stretch, 0)
+    room_stretch = _require_whole("room_stretch", room_stretch, 0)
     if room_stretch % 2:
         raise ValueError(
             f"room_stretch must be even, not {room_stretch}: the nearest are {room_stretch - 1} "
@@ -296,9 +258,9 @@ def random_maze(
     longest = room_side + room_stretch
     height = _odd("height", height, longest + 2, f": a room has up to {longest} rows")
     width = _odd("width", width, longest + 2, f": a room has up to {longest} columns")
-    max_rooms = _whole("max_rooms", max_rooms, 1, len(_LETTERS))
-    spawns_per_room = _whole("spawns_per_room", spawns_per_room, 0, room_side**2)
-    targets_per_room = _whole("targets_per_room", targets_per_room, 0)
+    max_rooms = _require_whole("max_rooms", max_rooms, 1, len(_LETTERS))
+    spawns_per_room = _require_whole("spawns_per_room", spawns_per_room, 0, room_side**2)
+    targets_per_room = _require_whole("targets_per_room", targets_per_room, 0)
     if spawns_per_room + targets_per_room > room_side**2:
         raise ValueError(
             f"{spawns_per_room} spawns and {targets_per_room} targets do not fit in the "
@@ -310,7 +272,9 @@ def random_maze(
         )
     limit = most_walls(height, width)
     if max_walls is not None:
-        limit = min(limit, _whole("max_walls", max_walls, 4))  # the fewest that enclose a room
+        limit = min(
+            limit, _require_whole("max_walls", max_walls, 4)
+        )  # the fewest that enclose a room
     fewest = height * width
     for _ in range(_DRAWS):
         rooms = _place_rooms(rng, height, width, max_rooms, room_side, room_stretch)
@@ -336,7 +300,7 @@ def random_maze(
     )
 
 
-def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
+def _require_whole(name: str, value: int, low: int, high: int | None = None) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} must be a whole number, not {value!r}")
     if value < low or (high is not None and value > high):
@@ -347,7 +311,7 @@ def _whole(name: str, value: int, low: int, high: int | None = None) -> int:
 
 def _odd(name: str, value: int, low: int, why: str = "") -> int:
     """Return the value as an int, or raise if it is not whole, not odd or below `low`."""
-    value = _whole(name, value, -(2**63))
+    value = _require_whole(name, value, -(2**63))
     if value < low:
         raise ValueError(f"{name} must be odd and at least {low}, not {value}{why}")
     if value % 2 == 0:
@@ -364,7 +328,7 @@ class _Placement(NamedTuple):
 
 @functools.lru_cache(maxsize=32)
 def _placements(height: int, width: int, side: int, stretch: int) -> tuple[_Placement, ...]:
-    """All positions of rooms in an empty maze."""
+    """All rooms that fit into an empty maze, each with its probability."""
     lengths = range(side, side + stretch + 1, 2)
     placements = []
     for longer in lengths:
@@ -490,9 +454,6 @@ class _Plan:
         """Replace corridors around three sides of a cell by one through the fourth.
 
         At most one end of the detour may be a room: two rooms have one doorway.
-
-        Returns:
-            Whether there was such a detour.
         """
         region = self._region
         changed = False

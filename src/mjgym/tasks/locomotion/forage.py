@@ -72,6 +72,11 @@ class Forage(Scene):
     alive: float = 0.0  # reward in every step
     turns: bool = True  # the walker faces anywhere at the start
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.others <= 1:
+            raise ValueError(f"others must be from 0 to 1, got {self.others}")
+
     @property
     def surroundings(self) -> RandomMaze:
         arena = super().surroundings

@@ -82,7 +82,7 @@ class References:
     def at(self, name: str, rows: Array) -> Array:
         """Rows of an array, for integer indices (...) of any library: (..., *row shape)."""
         table = getattr(self, name)
-        if isinstance(rows, np.ndarray | np.generic):
+        if type(rows) is np.ndarray or isinstance(rows, np.generic):
             return table[rows]
         xp = namespace(rows)
         taken = xp.take(xp.asarray(table, copy=True), xp.reshape(rows, (-1,)), axis=0)
@@ -103,11 +103,6 @@ def references(clips: str, walker: str, timestep: float) -> References:
             selection.
         walker: its name, see `find_walker`.
         timestep: s between frames; clips are resampled to it.
-
-    Raises:
-        ValueError: there is no such file or folder, it has no clips, a file is malformed, a clip is
-            shorter than a timestep, or its joints are not the walker's. The message names the file
-            and the nearest ones.
     """
     paths, names = find_selected(clips)
     stamps = []

@@ -6,16 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.mjcf import Spec
+from mjgym.mjcf import Spec, published_look
 from mjgym.observables import Observable, observe
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Signal, Task
+from mjgym.task.task_fields import steps_in
 from mjgym.tasks.locomotion.arenas import Arena, find_arena
 from mjgym.tasks.locomotion.walkers import Walker, find_walker, walker_names
 from mjgym.tasks.locomotion.walkers.any_walker import LEAST_INERTIA, LEAST_MASS
 from mjgym.util.docstrings import meanings
 
 EYE = 64  # pixels, each way, of the egocentric camera's images
+MOST_ADDED = 10**6  # physics timesteps whose sum is the limit; rounding lengthens no other episode
 
 
 @functools.cache  # called by hooks at each step
@@ -92,11 +94,11 @@ class Scene(Task):
 
     @property
     def surroundings(self) -> Arena:
+        """The arena, fitted to the walker."""
         return _fitting(find_arena(self.arena), self.creature, isinstance(self.arena, str))
 
     @property
     def varies(self) -> tuple[str, ...]:
-        """The model fields that the arena varies."""
         return self.surroundings.varies
 
     @property
@@ -117,7 +119,6 @@ class Scene(Task):
 
     @property
     def viewpoint(self) -> str | int:
-        """The first walker's, or the arena's first camera."""
         first = self.creatures[0]
         return f"{first.prefix}{first.viewpoint}" if first.viewpoint else 0
 
@@ -126,9 +127,10 @@ class Scene(Task):
 
         The published tasks add up their clock: rounding makes 1001 steps of 30 s.
         """
-        if self.time_limit == float("inf"):
-            return None
+        steps = steps_in(self.time_limit, self.control_timestep)
         substeps = max(1, round(self.control_timestep / self.physics_timestep))
+        if steps is None or steps * substeps > MOST_ADDED:
+            return steps
         return _steps_of_clock(self.time_limit, self.physics_timestep, substeps)
 
     def model(self) -> Spec:
@@ -143,8 +145,22 @@ class Scene(Task):
                 walker.watch_ground(spec, self.surroundings.ground())
         return spec
 
+    def dress(self, spec: Spec) -> None:
+        self.surroundings.dress(spec)
+        for walker in self.creatures:
+            walker.add_coat(spec)
+
+    @property
+    def has_published_look(self) -> bool:
+        return all(walker.published_file for walker in self.creatures)
+
+    def dress_as_published(self, spec: Spec) -> None:
+        self.surroundings.dress_as_published(spec)
+        for walker in self.creatures:
+            published_look.wear(spec, walker.published_file, walker.prefix)
+
     def fallen(self, v: View) -> Array:
-        """Whether a fall ends the episode: something of a walker but a foot is on the ground."""
+        """Tell whether something but a foot touches the ground; never without `ends_on_fall`."""
         fallen = v.xp.zeros(v.lead, dtype=v.xp.bool)
         for walker in self.creatures if self.ends_on_fall else ():
             fallen = fallen | walker.fallen(v, self.surroundings.ground())

@@ -100,22 +100,6 @@ class Tracking(Scene):
 
     def _read(self) -> References:
         reference = references(self.clips, self.walker, self.control_timestep)
-        self._check_lengths(reference)
-        return reference
-
-    @functools.cached_property
-    def references(self) -> References:
-        return self._read()
-
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle: the fields, without the clips."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def _unfollowed(self) -> int:
-        """Number of frames at the end of a clip that are only observed."""
-        return 0 if self.play else self.future
-
-    def _check_lengths(self, reference: References) -> None:
         wanted = 2 if self.play else self.shortest + self.future + 1
         for clip, frames in zip(reference.clips, reference.frames.tolist(), strict=True):
             if frames < wanted:
@@ -125,6 +109,18 @@ class Tracking(Scene):
                     f" {wanted}, {(wanted - 1) * step:g} s (shortest={self.shortest},"
                     f" future={self.future})"
                 )
+        return reference
+
+    @functools.cached_property
+    def references(self) -> References:
+        return self._read()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle the fields alone: the clips are loaded again."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+
+    def _unfollowed(self) -> int:
+        return 0 if self.play else self.future
 
     def _frame(self, v: View, ahead: int = 0) -> Array:
         """Frame index in the clip, (...): the current one or one ahead."""

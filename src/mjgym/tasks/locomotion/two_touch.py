@@ -63,7 +63,6 @@ class TwoTouch(Scene):
         return spec
 
     def _hands(self) -> tuple[str, ...]:
-        """Names in the scene of the bodies that can touch orbs."""
         walker = self.creature
         return walker.prefixed(walker.hands or walker.end_effectors)
 

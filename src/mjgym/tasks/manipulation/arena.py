@@ -18,17 +18,10 @@ def arena() -> Spec:
 
 
 def add_part(scene: Spec, part: Spec, name: str, *, at: Any = None, free: bool = False) -> Any:
-    """Attach a part as the entity `name`; the engine features it disables are disabled in the
-    scene.
+    """Attach a part as the entity `name`; what it disables in the engine is disabled in the scene.
 
-    Args:
-        part: model to attach; it is moved, not copied.
-        name: of the entity, without "/": its frame body, and free joint, is "<name>/".
-        at: handle of a site, frame or body of the scene; None for its world.
-        free: whether it moves freely.
-
-    Returns:
-        The frame body.
+    Its frame body, which is returned, and free joint are "<name>/". `at` is a handle of a site,
+    frame or body of the scene; None for its world. The part is moved, not copied.
     """
     scene.option.disableflags |= part.option.disableflags
     return attach(scene, part, at, name=name, free=free)

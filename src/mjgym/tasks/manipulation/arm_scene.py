@@ -68,12 +68,10 @@ class Robot:
 
     @functools.cached_property
     def tool(self) -> str:
-        """Site between the fingers."""
         return f"{self.hand_name}/{self.hand.tool_centre}"
 
     @functools.cached_property
     def pads(self) -> tuple[tuple[str, ...], ...]:
-        """Contact geoms of each finger."""
         prefix = f"{self.hand_name}/"
         return tuple(tuple(prefix + pad for pad in finger) for finger in self.hand.fingers)
 
@@ -159,6 +157,7 @@ class Scene(Task):
         return {}
 
     def observe_robot(self, v: View) -> Arrays:
+        """Joints, torques, fingers and touch of the arm and its hand."""
         robot, xp = self.robot, v.xp
         arm, hand, tool = robot.name, robot.hand_name, v.site(robot.tool)
         q = v.qpos[..., v.rows("qpos", robot.joints)]
@@ -194,7 +193,7 @@ class Scene(Task):
     def labels(self, v: View) -> dict[str, Signal]:
         arm, hand = self.robot.name, self.robot.hand_name
         fingers = tuple(f"finger {i + 1}" for i in range(len(self.robot.pads)))
-        said = {
+        signals = {
             f"{arm}/joints_pos": Signal("sine and cosine of the angle of each joint"),
             f"{arm}/joints_torque": Signal(
                 "torque x in each joint about its axis, as sign(x) ln(1 + |x|)"
@@ -209,10 +208,10 @@ class Scene(Task):
         }
         entries = self.observation(v)
         for entry in entries:
-            of, _, sensor = entry.rpartition("/")
+            entity, _, sensor = entry.rpartition("/")
             if sensor in SEEN:
-                said.setdefault(entry, Signal(f"{sensor.replace('_', ' ')} of {of}"))
-        return {entry: signal for entry, signal in said.items() if entry in entries}
+                signals.setdefault(entry, Signal(f"{sensor.replace('_', ' ')} of {entity}"))
+        return {entry: signal for entry, signal in signals.items() if entry in entries}
 
     def tool_position(self, v: View) -> Array:
         """The position of the point between the fingers, (..., 3) m."""

@@ -39,7 +39,6 @@ class BrickScene(Scene):
 
     @functools.cached_property
     def pile(self) -> Bricks:
-        """The bricks and their goal."""
         return Bricks(self.bricks, self.bricks, "any" if self.random_order else "first")
 
     def furnish(self, scene: Spec) -> None:

@@ -70,16 +70,12 @@ def hint_name(i: int) -> str:
 
 
 def free_name(i: int) -> str:
-    """Name of the free body between the fixed ones of bricks i and i + 1."""
+    """Return the name of the free body between the fixed ones of bricks i and i + 1."""
     return f"free_{i}"
 
 
 def brick(*, corners: bool = False) -> Spec:
-    """Build one red brick.
-
-    Args:
-        corners: whether its corners are marked, for `lowest_corner`.
-    """
+    """Build one red brick, with its corners marked for `lowest_corner` if `corners`."""
     part = load("manipulation/duplo.xml")
     if corners:
         mark_corners(part, *BOUNDS)
@@ -127,7 +123,7 @@ class Bricks:
 
     @functools.cached_property
     def entities(self) -> tuple[str, ...]:
-        """Names of all possible brick entities of the model, in order; see `places`."""
+        """The names of all possible brick entities of the model, in order; see `places`."""
         names = [brick_name(i) for i in range(self.count)]
         if self.base == "any":
             for i in reversed(range(1, self.count)):
@@ -136,6 +132,7 @@ class Bricks:
 
     @property
     def free_joints(self) -> tuple[str, ...]:
+        """Joints of the bricks that start anywhere in the workspace."""
         fixed = {"first": 1, "free": 0, "any": 0}[self.base]
         names = self.entities[1::2] if self.base == "any" else self.entities[fixed:]
         return tuple(f"{name}/" for name in names)
@@ -162,7 +159,6 @@ class Bricks:
                 put(v, f"{brick_name(i)}/", PARKED)
 
     def bodies(self, v: SingleView, numbers: Numbers) -> list[str]:
-        """Frame body names of brick numbers in this episode."""
         return [f"{self.entities[k]}/" for k in self.places(v, np.asarray(numbers))]
 
     def place(self, v: SingleView, rng: Any, box: Box, attempts: int = 20) -> None:
@@ -250,13 +246,11 @@ class Bricks:
 
 @functools.cache
 def _sensors(entities: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of the observed sensors, entity by entity."""
     return tuple(f"{name}/{sensor}" for name in entities for sensor in SEEN)
 
 
 @functools.cache
 def _corners(entities: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of two studs and two holes at opposite corners, entity by entity."""
     kinds = [f"{kind}_{corner}" for kind in ("stud", "hole") for corner in _OPPOSITE]
     return tuple(f"{name}/{kind}" for name in entities for kind in kinds)
 
@@ -265,7 +259,7 @@ def _corners(entities: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def random_turns(rng: Any, height: int) -> np.ndarray:
-    """Whether each brick of a stack above the lowest is turned by 180 degrees, bool."""
+    """Tell whether each brick of a stack above the lowest is turned by 180 degrees, bool."""
     return np.asarray(rng.integers(2, size=height - 1), dtype=bool)
 
 
@@ -295,11 +289,8 @@ def stack_poses(
 def pair_distance(studs: Array, holes: Array) -> Array:
     """Total distance of two studs from two holes, the nearer way round, (...) m.
 
-    A brick fits onto another both ways, so either stud may be in either hole.
-
-    Args:
-        studs: two studs at opposite corners of the lower brick, (..., 2, 3) m.
-        holes: the two holes at the same corners of the upper brick, (..., 2, 3) m.
+    A brick fits onto another both ways, so either stud may be in either hole. Studs and holes,
+    (..., 2, 3) m, are at the same opposite corners of the lower and the upper brick.
     """
     d = norm(studs[..., :, None, :] - holes[..., None, :, :])  # each stud to each hole
     straight, crossed = d[..., 0, 0] + d[..., 1, 1], d[..., 0, 1] + d[..., 1, 0]
@@ -317,11 +308,8 @@ def click(distance: Array) -> Array:
 
 
 def pair_terms(distances: Array, *, close_too: bool = True) -> Arrays:
-    """`click_1` of the lowest pair, `click_2`, ..., optionally after `close_1`, ..., each (...).
-
-    Args:
-        distances: as returned by `Bricks.distances`, (..., pairs) m.
-        close_too: whether closeness is included.
+    """`click_1` of the lowest pair, `click_2`, ..., optionally after `close_1`, ..., from distances
+    (..., pairs) in m.
     """
     terms: Arrays = {}
     for i in range(distances.shape[-1]):
@@ -332,11 +320,6 @@ def pair_terms(distances: Array, *, close_too: bool = True) -> Arrays:
 
 
 def pairs_reward(terms: Arrays, close_weight: float = CLOSE_WEIGHT) -> Array:
-    """Mean over the pairs of (w close + click) / (w + 1).
-
-    Args:
-        terms: as returned by `pair_terms`; without closeness w counts as 0.
-        close_weight: w, weight of being close relative to being snapped together.
-    """
+    """Mean over the pairs of (w close + click) / (w + 1); w = 0 for terms without closeness."""
     weights = [close_weight if name.startswith("close") else 1.0 for name in terms]
     return sum(w * x for w, x in zip(weights, terms.values(), strict=True)) / sum(weights)

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from mjgym.mjcf import Spec, add
 from mjgym.resets import Box, put, random_pose, settle
 from mjgym.rewards import tolerance
-from mjgym.robots.staged_policy import StagedPolicy
+from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
+from mjgym.robots.tool_poses import at_height
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays
 from mjgym.tasks.manipulation.arena import THINNEST, add_part
@@ -20,7 +21,8 @@ from mjgym.tasks.manipulation.props import (
     lowest_corner,
     prop_observation,
 )
-from mjgym.tasks.manipulation.scripted_policies import lifting
+from mjgym.tasks.manipulation.scripted_policies.brick_grasp import HELD, Brick, grasp
+from mjgym.tasks.manipulation.scripted_policies.velocity_arm import Hand, velocity_arm
 
 LIFT = 0.3  # m, rise of the lowest corner
 TARGET = "target_height"  # a site at that height
@@ -96,13 +98,13 @@ class LiftBrick(Lift):
         add_part(scene, brick(corners=True), self.thing, free=True)
 
     def scripted_policy(self) -> StagedPolicy:
-        return lifting.lift_brick(self, self.thing)
+        return lift_brick(self, self.thing)
 
 
-@features_and_vision("lift_large_box", "Lift a box that is too large for the hand by 30 cm")
+@features_and_vision("lift_large_box", "Raise by 30 cm a box that is too large to grasp")
 @dataclass(frozen=True)
 class LiftLargeBox(Lift):
-    """Lift a box that is too large for the hand by 30 cm.
+    """Raise by 30 cm a box that is too large for the hand to close on.
 
     Reward: how much of the 30 cm the box's lowest corner has been lifted.
 
@@ -126,3 +128,18 @@ class LiftLargeBox(Lift):
 
     def furnish(self, scene: Spec) -> None:
         add_large_box(scene)
+
+
+HIGH = 0.36  # m, over the work top, final height of the brick
+
+
+def lift_brick(task: Scene, name: str) -> StagedPolicy:
+    """Grasp a brick by its long sides and lift it."""
+
+    def stages(observation: Observation, hand: Hand) -> list[Stage]:
+        brick = Brick.named(name, observation, hand)
+        place, turn = brick.grip()
+        carry = Stage(at_height(hand.position, HIGH), CLOSE, turn, lost=brick.lost)
+        return [*grasp(hand, place, turn), carry]
+
+    return StagedPolicy(velocity_arm(task, HELD), stages)

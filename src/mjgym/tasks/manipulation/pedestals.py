@@ -13,13 +13,8 @@ Top = Literal["brick", "cradle"]
 
 
 def add_pedestal(scene: Spec, top: Top) -> str:
-    """Add a post with its frame at the target point and a top; return its name.
-
-    Args:
-        top: a fixed brick with its frame at the target point, or a cradle of three balls.
-
-    Raises:
-        ValueError: there is no such top.
+    """Add a post with its frame at the target point and a top, a fixed brick or a cradle of three
+    balls; return its name.
     """
     if top not in ("brick", "cradle"):
         raise ValueError(f"top: expected 'brick' or 'cradle', got {top!r}")

@@ -33,12 +33,7 @@ def add_large_box(scene: Spec) -> str:
 
 
 def mark_corners(part: Spec, middle: tuple[float, ...], half: tuple[float, ...]) -> None:
-    """Mark the corners of a box in a part's frame by sites, for `lowest_corner`.
-
-    Args:
-        middle: centre of the box, m.
-        half: half sizes, m.
-    """
+    """Mark the corners of a box in a part's frame by sites, for `lowest_corner`; in m."""
     signs = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
     for i, sign in enumerate(signs):
         corner = [m + s * h for m, s, h in zip(middle, sign, half, strict=True)]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from mjgym.mjcf import Spec, add
 from mjgym.resets import place_bodies, settle
 from mjgym.rewards import tolerance
-from mjgym.robots.staged_policy import StagedPolicy
+from mjgym.robots.staged_policy import OPEN, Stage, StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays
@@ -14,7 +14,7 @@ from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name
 from mjgym.tasks.manipulation.props import prop_observation
-from mjgym.tasks.manipulation.scripted_policies import reaching
+from mjgym.tasks.manipulation.scripted_policies.velocity_arm import velocity_arm
 
 RADIUS = 0.05  # m, from the target, within which it is reached
 TARGET = "target_site"
@@ -79,7 +79,7 @@ class ReachSite(Reach):
         return {"target_position": self.target(v)}
 
     def scripted_policy(self) -> StagedPolicy:
-        return reaching.reach(self, "target_position")
+        return reach(self, "target_position")
 
 
 @features_and_vision("reach_duplo", "Bring the hand to a brick")
@@ -120,4 +120,11 @@ class ReachDuplo(Reach):
         return prop_observation(v, BRICK)
 
     def scripted_policy(self) -> StagedPolicy:
-        return reaching.reach(self, f"{BRICK}/position")
+        return reach(self, f"{BRICK}/position")
+
+
+def reach(task: Scene, target: str) -> StagedPolicy:
+    """Move the hand straight to the target, an entry of the observation, at its orientation."""
+    return StagedPolicy(
+        velocity_arm(task), lambda observation, hand: [Stage(observation[target], OPEN)]
+    )

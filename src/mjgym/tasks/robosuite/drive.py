@@ -8,7 +8,7 @@ import numpy as np
 from mjgym.controllers import Chain, Composite, State
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.sim.views import View
-from mjgym.task import Action, Array, Arrays, Model
+from mjgym.task import Action, Array, Arrays
 from mjgym.tasks.robosuite.team import Driven, Manipulator, Robot
 
 
@@ -18,8 +18,8 @@ def actions(robots: Sequence[Robot]) -> tuple[Action, ...]:
         action
         for robot in robots
         for action in (
-            *(action for each in robot.parts for action in _arm_actions(each)),
-            *(action for each in robot.manipulators for action in _gripper_actions(each)),
+            *(action for part in robot.driven_parts for action in _arm_actions(part)),
+            *(action for arm in robot.manipulators for action in _gripper_actions(arm)),
             *_mode(robot),
         )
     )
@@ -43,9 +43,9 @@ def _arm_actions(manipulator: Manipulator | Driven) -> list[Action]:
 
 def _arms(manipulators: Sequence[Manipulator | Driven]) -> Composite:
     return Composite(
-        tuple((each.name, each.controller) for each in manipulators),
-        tuple(each.joints for each in manipulators),
-        tuple(each.robot for each in manipulators),
+        tuple((part.name, part.controller) for part in manipulators),
+        tuple(part.joints for part in manipulators),
+        tuple(part.robot for part in manipulators),
     )
 
 
@@ -73,33 +73,33 @@ class Drive:
         self._robots = robots
         self._chains: dict[str, Chain] = {}
 
-    def _look_up(self, model: Model) -> None:
-        robots = self._robots
-        self._manipulators = [each for robot in robots for each in robot.manipulators]
-        parts = [each for robot in robots for each in robot.parts]
+    def _look_up(self, v: View) -> None:
+        robots, model = self._robots, v.model
+        self._manipulators = [manipulator for robot in robots for manipulator in robot.manipulators]
+        parts = [part for robot in robots for part in robot.driven_parts]
         self._chains = {
-            each.name: Chain(model, each.joints, each.motors, each.tool, each.origin)
-            for each in parts
+            part.name: Chain(model, part.joints, part.motors, part.tool, part.origin)
+            for part in parts
         }
         self._arms = _arms(parts)
         self._arm_numbers, gripper_numbers = numbers(robots)
-        self._modes = modes(robots)
-        motors = [each.motors for each in parts]
-        fingers = [each.finger_actuators for each in self._manipulators]
+        self._modes, end = [], 0  # arms that may move from their goals; the action that says so
+        for robot in robots:
+            end += len(actions([robot]))
+            if robot.hybrid:
+                self._modes += [(manipulator.name, end - 1) for manipulator in robot.manipulators]
+        motors = [part.motors for part in parts]
+        fingers = [manipulator.finger_actuators for manipulator in self._manipulators]
         names = [name for group in (*motors, *fingers) for name in group]
-        ids = np.array([model.actuator(name).id for name in names])
-        order = np.argsort(ids)
-        self._order = None if (order == np.arange(len(ids))).all() else order
-        ranges = [
-            model.actuator_ctrlrange[[model.actuator(name).id for name in group]].T
-            for group in fingers
-        ]
+        order = np.argsort(np.arange(model.nu)[v.rows("ctrl", names)])
+        self._order = None if (order == np.arange(len(order))).all() else order
+        ranges = [model.actuator_ctrlrange[v.rows("ctrl", group)].T for group in fingers]
         self._grippers = [
-            _Gripper(f"{each.name} gripper", each.hand.law, moved, low, high)
-            for each, moved, (low, high) in zip(
+            _Gripper(f"{manipulator.name} gripper", manipulator.hand.law, moved, low, high)
+            for manipulator, moved, (low, high) in zip(
                 self._manipulators, gripper_numbers, ranges, strict=True
             )
-            if each.hand.actuators and each.hand.law is not None
+            if manipulator.hand.actuators and manipulator.hand.law is not None
         ]
 
     def _states(self, v: View) -> dict[str, State]:
@@ -108,10 +108,10 @@ class Drive:
     def memory(self, v: View) -> Arrays:
         """Initial memory of the controllers and commands of the grippers."""
         if not self._chains:
-            self._look_up(v.model)
+            self._look_up(v)
         memory = self._arms.memory(self._states(v))
-        for each in self._grippers:
-            memory[each.command] = each.law.start(v.qpos)
+        for gripper in self._grippers:
+            memory[gripper.command] = gripper.law.start(v.qpos)
         return memory
 
     def goal(self, v: View, action: Array) -> Arrays:
@@ -122,9 +122,9 @@ class Drive:
         for name, number in self._modes:
             self._arms.start_from_goal(name, states[name], v.memory, action[..., number] > 0)
         memory = self._arms.goal(states, arms, v.memory)
-        for each in self._grippers:
-            push = xp.clip(action[..., each.numbers], -1.0, 1.0)
-            memory[each.command] = each.law.next(v.memory[each.command], push)
+        for gripper in self._grippers:
+            push = xp.clip(action[..., gripper.numbers], -1.0, 1.0)
+            memory[gripper.command] = gripper.law.next(v.memory[gripper.command], push)
         return memory
 
     def control(self, v: View) -> Array:
@@ -134,9 +134,9 @@ class Drive:
         for name, chain in self._chains.items():  # `_states`, without its calls in each substep
             states[name] = chain.state(v)
         parts = list(self._arms.torque(states, memory).values())
-        for each in self._grippers:
-            ends = xp.asarray(each.centre), xp.asarray(each.reach)
-            parts.append(each.law.control(memory[each.command], *ends))
+        for gripper in self._grippers:
+            ends = xp.asarray(gripper.centre), xp.asarray(gripper.reach)
+            parts.append(gripper.law.control(memory[gripper.command], *ends))
         controls = xp.concat(parts, axis=-1)
         if self._order is None:
             return controls
@@ -150,13 +150,7 @@ class Drive:
 
 
 class _Gripper:
-    """A gripper in a compiled model.
-
-    Args:
-        command: name of its actuators' commands in the memory.
-        low: lower ends of the actuators' control ranges.
-        high: their upper ends.
-    """
+    """A gripper in a compiled model, whose actuators' controls range from `low` to `high`."""
 
     def __init__(
         self, command: str, law: GripperLaw, numbers: slice, low: np.ndarray, high: np.ndarray
@@ -165,25 +159,15 @@ class _Gripper:
         self.centre, self.reach = (low + high) / 2, (high - low) / 2
 
 
-def modes(robots: Sequence[Robot]) -> list[tuple[str, int]]:
-    """Arms that may move from their goals, with the number of the action that selects it."""
-    found, end = [], 0
-    for robot in robots:
-        end += len(actions([robot]))
-        if robot.hybrid:
-            found += [(each.name, end - 1) for each in robot.manipulators]
-    return found
-
-
 def numbers(robots: Sequence[Robot]) -> tuple[list[slice], list[slice]]:
     """Slices of the action: of each robot's arms and other joints, and of each gripper."""
     arms, grippers, start = [], [], 0
     for robot in robots:
-        end = start + len(_arms(robot.parts).actions())
+        end = start + len(_arms(robot.driven_parts).actions())
         arms.append(slice(start, end))
         start = end
-        for each in robot.manipulators:
-            end = start + len(_gripper_actions(each))
+        for manipulator in robot.manipulators:
+            end = start + len(_gripper_actions(manipulator))
             grippers.append(slice(start, end))
             start = end
         start += len(_mode(robot))

@@ -81,12 +81,7 @@ def add_hammer(scene: Spec, name: str) -> None:
 
 
 def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
-    """Resize a hammer of `add_hammer`, with its mass, inertia and derived fields.
-
-    Args:
-        v: the scratch simulation of an episode's start, before anything is placed.
-        hammer: dimensions and densities.
-    """
+    """Resize a hammer of `add_hammer`, with its mass, inertia and derived fields."""
     handle = v.geom(f"{name}_handle")
     handle.size[:] = hammer.radius, hammer.radius, hammer.length / 2
     handle.friction[0] = hammer.friction
@@ -95,7 +90,9 @@ def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
         geom = v.geom(f"{name}_{part}")
         geom.size[: len(half)] = hammer.head * np.array(half)
         geom.pos[:] = hammer.head * x, 0.0, hammer.head_height
-        mat = _about_y(pi / 4 if part == "claw" else pi / 2 if len(half) == 2 else 0.0)
+        angle = pi / 4 if part == "claw" else pi / 2 if len(half) == 2 else 0.0
+        c, s = np.cos(angle), np.sin(angle)
+        mat = np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
         parts.append(_solid(geom.size[: len(half)], geom.pos, mat, hammer.head_density))
     body = v.body(f"{name}_root")
     mass = sum(m for m, _, _ in parts)
@@ -112,7 +109,6 @@ def resize_hammer(v: SingleView, name: str, hammer: Hammer) -> None:
 
 
 def extent_of_hammer(v: SingleView, name: str) -> Extent:
-    """Extent of a lying hammer of `add_hammer`."""
     radius = float(v.geom(f"{name}_handle").size[0])
     return Extent(float(v.geom(f"{name}_head").pos[2]), -radius, radius, LYING)
 
@@ -135,9 +131,3 @@ def _solid(
 def _parallel_axis(offset: np.ndarray) -> np.ndarray:
     """Parallel-axis term of an inertia for 1 kg at an offset, (3, 3) m^2."""
     return np.asarray(offset @ offset * np.eye(3) - np.outer(offset, offset))
-
-
-def _about_y(angle: float) -> np.ndarray:
-    """Rotation matrix about y, (3, 3)."""
-    c, s = np.cos(angle), np.sin(angle)
-    return np.array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])

@@ -6,13 +6,19 @@ from typing import Any
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
-from mjgym.robots.staged_policy import StagedPolicy
+from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
+from mjgym.robots.tool_poses import at_height
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
-from mjgym.tasks.robosuite.boxes import VARIES, add_box, resize_box
-from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.scripted_policies import cubes
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
+from mjgym.tasks.robosuite.room import BOX_FIELDS, add_box, resize_box
+from mjgym.tasks.robosuite.scripted_policies.tools import (
+    QUARTER_TURN,
+    Tool,
+    grasp,
+    heading_across,
+    tools_of,
+)
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if, xyzw
 
 CUBE = "cube_main"
 SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; sides are drawn independently
@@ -23,6 +29,7 @@ DROP = 0.01  # m, drop at the start
 
 HIGH = 0.04  # m over the table: height of a lifted cube's centre
 GRASP, LIFTED = 0.25, 2.25  # rewards; reaching pays up to 1
+CARRY_HEIGHT = 1.0  # m, above the floor, of the tool of the scripted policy
 
 
 @register("robosuite/Lift-v0", tags=("tabletop", "one-arm"))
@@ -45,7 +52,7 @@ class Lift(OneTable, GoalTask):
     """
 
     most = LIFTED
-    varies = VARIES
+    varies = BOX_FIELDS
     object_names = ("cube",)
 
     @property
@@ -98,4 +105,13 @@ class Lift(OneTable, GoalTask):
         return achieved[..., 0] >= desired[..., 0]
 
     def scripted_policy(self) -> StagedPolicy:
-        return cubes.lift(self)
+        def stages(observation: Observation, tool: Tool) -> list[Stage]:
+            cube = observation["cube_pos"]
+            turn = tool.facing(heading_across(observation["cube_quat"]), QUARTER_TURN)
+            lost = tool.away_from(cube)
+            return [
+                *grasp(cube, turn),
+                Stage(at_height(cube, CARRY_HEIGHT), CLOSE, turn, lost=lost),
+            ]
+
+        return StagedPolicy(tools_of(self, 1), stages)

@@ -79,7 +79,7 @@ class NutAssembly(Sorting, OneTable):
 
     object_names = tuple(EXTENTS)
     kinds = MappingProxyType({"square": "SquareNut", "round": "RoundNut"})
-    asked, drawn = "nut_type", "nut"
+    option, drawn_prefix = "nut_type", "nut"
     lowest = MappingProxyType({"SquareNut": 0.01, "RoundNut": 0.01})
 
     @property

@@ -35,7 +35,6 @@ GHOST = 0.3  # opacity of the markers of destinations
 
 
 def grocery(name: str) -> Spec:
-    """Build a free object by name."""
     return mjcf.load(f"robosuite/{name.lower()}.xml")
 
 
@@ -124,7 +123,7 @@ class PickPlace(Sorting, GoalTask):
     agentview = ((1.0, 0.0, 1.75), (0.653, 0.271, 0.271, 0.653))
     object_names = tuple(EXTENTS)
     kinds = MappingProxyType({name.lower(): name for name in EXTENTS})
-    asked, drawn = "object_type", "obj"
+    option, drawn_prefix = "object_type", "obj"
     lowest = MappingProxyType({"Milk": 0.0611, "Bread": 0.0233, "Cereal": 0.075, "Can": 0.0403})
 
     @property
@@ -164,7 +163,7 @@ class PickPlace(Sorting, GoalTask):
         return self.bin2_pos[2] + CARRY
 
     def over_quarter(self, v: View, name: str) -> Array:
-        """Whether an object is in or above its quarter, bool."""
+        """Tell whether an object is in or above its quarter, bool."""
         away = v.xp.abs(self.from_goal(v, name))
         return (away[..., 0] < self.quarter[0]) & (away[..., 1] < self.quarter[1])
 

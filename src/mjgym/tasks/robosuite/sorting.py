@@ -12,8 +12,7 @@ from mjgym.robots import touching
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, vector_names
-from mjgym.tasks.robosuite.proprioception import pose_in_hand, xyzw
-from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
+from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, pose_in_hand, reward_if, xyzw
 from mjgym.util.suggestions import or_else
 
 ALL, RANDOM = "all", "random"
@@ -34,9 +33,9 @@ class Sorting(Tabletop):
 
     kinds: ClassVar[Mapping[str, str]] = {}
     """The objects' names, in the order of their numbers, by the word that asks for each."""
-    asked: ClassVar[str] = ""
+    option: ClassVar[str] = ""
     """The field that says which objects are at work: "all", "random" or a word of `kinds`."""
-    drawn: ClassVar[str] = ""
+    drawn_prefix: ClassVar[str] = ""
     """Prefix of the entries of an object that is drawn."""
     lowest: ClassVar[Mapping[str, float]] = {}
     """Height of each object's frame when it stands, m."""
@@ -44,13 +43,12 @@ class Sorting(Tabletop):
     def __post_init__(self) -> None:
         words = (ALL, RANDOM, *self.kinds)
         if self.choice not in words:
-            raise ValueError(f"{self.asked}: no {self.choice!r}{or_else(self.choice, words)}")
+            raise ValueError(f"{self.option}: no {self.choice!r}{or_else(self.choice, words)}")
         super().__post_init__()
 
     @property
     def choice(self) -> Any:
-        """The objects to put away."""
-        return getattr(self, self.asked)
+        return getattr(self, self.option)
 
     @property
     def most(self) -> float:
@@ -61,7 +59,7 @@ class Sorting(Tabletop):
     def labels_of_objects(self) -> dict[str, tuple[str, ...]]:
         """The objects to put away, by the beginning of their entries: all, or one of these."""
         if self.choice == RANDOM:
-            return {self.drawn: self.object_names}
+            return {self.drawn_prefix: self.object_names}
         names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
         return {name: (name,) for name in names}
 
@@ -72,7 +70,7 @@ class Sorting(Tabletop):
         raise NotImplementedError(f"{type(self).__name__} must define goal()")
 
     def arrived(self, v: View, name: str) -> Array:
-        """Whether an object is in its place, held or not, bool."""
+        """Tell whether an object is in its place, held or not, bool."""
         raise NotImplementedError(f"{type(self).__name__} must define arrived()")
 
     @property
@@ -123,20 +121,20 @@ class Sorting(Tabletop):
         if self.choice != RANDOM:
             names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
             return {key: x for name in names for key, x in self.poses(v, name, name).items()}
-        number, *others = (self.poses(v, name, self.drawn) for name in self.object_names)
+        number, *others = (self.poses(v, name, self.drawn_prefix) for name in self.object_names)
         chosen = v.memory["object"]
         for i, other in enumerate(others, start=1):
             this = chosen[..., None] == i
             number = {key: v.xp.where(this, other[key], x) for key, x in number.items()}
-        return {**number, f"{self.drawn}_id": chosen}
+        return {**number, f"{self.drawn_prefix}_id": chosen}
 
     def poses(self, v: View, name: str, label: str) -> Arrays:
         """An object's pose in each hand and in the world, in entries that begin with a label."""
         body, entries = self.body_of(name), {}
-        for each in self.manipulators:
-            ahead, turn = pose_in_hand(v, each, body)
-            entries[f"{label}_to_{each.label}eef_pos"] = ahead
-            entries[f"{label}_to_{each.label}eef_quat"] = turn
+        for manipulator in self.manipulators:
+            ahead, turn = pose_in_hand(v, manipulator, body)
+            entries[f"{label}_to_{manipulator.label}eef_pos"] = ahead
+            entries[f"{label}_to_{manipulator.label}eef_quat"] = turn
         entries[f"{label}_pos"] = v.body(body).xpos
         entries[f"{label}_quat"] = xyzw(v.body(body).xquat, v)
         return entries
@@ -146,8 +144,8 @@ class Sorting(Tabletop):
         if self.grouped or not self.object_entries:
             return signals
         if self.choice == RANDOM:
-            pose_signals = self._pose_labels(self.drawn, self.drawn, "the object")
-            pose_signals[f"{self.drawn}_id"] = Signal(
+            pose_signals = self._pose_labels(self.drawn_prefix, self.drawn_prefix, "the object")
+            pose_signals[f"{self.drawn_prefix}_id"] = Signal(
                 f"number of the object among {', '.join(self.object_names)}, from 0", unit="1"
             )
         else:
@@ -160,7 +158,6 @@ class Sorting(Tabletop):
         return signals | pose_signals
 
     def _pose_labels(self, label: str, body: str, called: str) -> dict[str, Signal]:
-        """Labels of the entries of `poses`."""
         numbers = {
             "pos": (f"place of {called}", vector_names(body)),
             "quat": (
@@ -170,12 +167,12 @@ class Sorting(Tabletop):
         }
         signals = {}
         for part, (meaning, names) in numbers.items():
-            for each in self.manipulators:
-                signals[f"{label}_to_{each.label}eef_{part}"] = Signal(
+            for manipulator in self.manipulators:
+                signals[f"{label}_to_{manipulator.label}eef_{part}"] = Signal(
                     f"{meaning}, as the hand sees it",
                     names,
-                    frame=each.link,
-                    source=f"body x{part} of {called}, at site {each.tool}",
+                    frame=manipulator.link,
+                    source=f"body x{part} of {called}, at site {manipulator.tool}",
                 )
             signals[f"{label}_{part}"] = Signal(meaning, names, source=f"body x{part} of {called}")
         return signals
@@ -183,18 +180,18 @@ class Sorting(Tabletop):
     # Reward.
 
     def placed(self, v: View, name: str) -> Array:
-        """Whether an object is in its place and let go, bool."""
+        """Tell whether an object is in its place and let go, bool."""
         near = closeness(self.distance(v, v.body(self.body_of(name)).xpos))
         return self.arrived(v, name) & (near < LET_GO)
 
     def held(self, v: View, loose: Mapping[str, Array]) -> Array:
-        """Whether each finger of any hand touches some object that is not in its place, bool."""
+        """Tell whether all fingers of a hand touch some object that is out of its place, bool."""
         held = v.xp.zeros(v.lead, dtype=v.xp.bool)
-        for each in self.manipulators:
+        for arm in self.manipulators:
             touched = [
                 [
                     finger & loose[name]
-                    for finger in touching(v, each.hand, each.hand_prefix, self.body_of(name))
+                    for finger in touching(v, arm.hand, arm.hand_prefix, self.body_of(name))
                 ]
                 for name in self.object_names
             ]
@@ -206,14 +203,14 @@ class Sorting(Tabletop):
     def terms(self, v: View) -> Arrays:
         xp, names = v.xp, self.object_names
         placed = {name: self.placed(v, name) for name in names}
-        put_away = {"placed": sum(reward_if(v, each, 1.0) for each in placed.values())}
+        put_away = {"placed": sum(reward_if(v, inside, 1.0) for inside in placed.values())}
         if self.reward_type == "sparse":
             return put_away
-        loose = {name: ~each for name, each in placed.items()}
+        loose = {name: ~inside for name, inside in placed.items()}
 
         def best(rewards: Mapping[str, Array]) -> Array:
             """The largest of the objects that are not in their places, (...)."""
-            left = [reward_if(v, loose[name], 1.0) * each for name, each in rewards.items()]
+            left = [reward_if(v, loose[name], 1.0) * reward for name, reward in rewards.items()]
             return functools.reduce(xp.maximum, left)
 
         held = self.held(v, loose)

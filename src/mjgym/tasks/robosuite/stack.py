@@ -2,18 +2,26 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
-from mjgym.robots.staged_policy import StagedPolicy
+from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
+from mjgym.robots.tool_poses import at_height
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
-from mjgym.tasks.robosuite.boxes import add_box
-from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
-from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.scripted_policies import cubes
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
+from mjgym.tasks.robosuite.room import add_box, in_contact, watch_contact
+from mjgym.tasks.robosuite.scripted_policies.tools import (
+    CLOSING,
+    QUARTER_TURN,
+    Tool,
+    grasp,
+    heading_across,
+    tools_of,
+)
+from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if, xyzw
 
 A, B = "cubeA_main", "cubeB_main"
 HALF_A, HALF_B = 0.02, 0.025  # m
@@ -26,6 +34,8 @@ HIGH = 0.04  # m over the table: height of a lifted cube A's centre
 NEAR = 0.01  # m, from the goal
 REACH, GRASP, LIFT, ALIGN, STACKED = 0.25, 0.25, 1.0, 0.5, 2.0  # rewards
 ALIGN_SCALE = 1.0  # 1/m, how fast the reward for being above cube B falls off
+CARRY_HEIGHT = 1.0  # m, above the floor, of the tool of the scripted policy
+GAP = 0.003  # m, between the cubes when the upper one is released
 
 
 @register("robosuite/Stack-v0", tags=("tabletop", "one-arm"))
@@ -100,7 +110,7 @@ class Stack(OneTable, GoalTask):
         return xp.maximum(xp.maximum(at_cube, terms["lift"] + terms["align"]), terms["stack"])
 
     def lifted(self, v: View) -> Array:
-        """Whether cube A is off the table, bool."""
+        """Tell whether cube A is off the table, bool."""
         return v.body(A).xpos[..., 2] > TABLE_TOP[2] + HIGH
 
     def success(self, v: View) -> Array:
@@ -117,4 +127,21 @@ class Stack(OneTable, GoalTask):
         return norm(desired - achieved) <= NEAR
 
     def scripted_policy(self) -> StagedPolicy:
-        return cubes.stack(self, HALF_A + HALF_B)
+        above = np.array([0, 0, HALF_A + HALF_B + GAP])
+
+        def stages(observation: Observation, tool: Tool) -> list[Stage]:
+            upper, lower = observation["cubeA_pos"], observation["cubeB_pos"]
+            onto = lower + above + (tool.position - upper)
+            turn = tool.facing(heading_across(observation["cubeA_quat"]), QUARTER_TURN)
+            square = tool.facing(heading_across(observation["cubeB_quat"]), QUARTER_TURN)
+            lost = tool.away_from(upper)
+            return [
+                *grasp(upper, turn),
+                Stage(at_height(upper, CARRY_HEIGHT), CLOSE, turn, near=0.03),
+                Stage(at_height(onto, CARRY_HEIGHT), CLOSE, square, near=0.005, lost=lost),
+                Stage(onto, CLOSE, square, near=0.004, lost=lost),
+                Stage(tool.position, OPEN, steps=CLOSING),
+                Stage(at_height(tool.position, CARRY_HEIGHT), OPEN),
+            ]
+
+        return StagedPolicy(tools_of(self, 1), stages)

@@ -20,22 +20,25 @@ Differences from pitfalls of the published tasks:
 """
 
 import functools
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
+from mjgym.actions import along_slides
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, find_placement, is_placement
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
+from mjgym.robots.grasping import Target
+from mjgym.rotations import compose, conjugate, norm, product, to_local, to_quaternion, transposed
 from mjgym.sim import SingleView, View
-from mjgym.task import WHOLE, Action, Arrays, Model, Signal, Task, Viewpoint, steps_in
+from mjgym.task import WHOLE_TOLERANCE, Action, Arrays, Model, Signal, Task, Viewpoint, steps_in
 from mjgym.tasks.robosuite import drive
-from mjgym.tasks.robosuite.furniture import FRICTION, Pose, add_table, move_camera, room
-from mjgym.tasks.robosuite.proprioception import labels, nearest, proprioception
+from mjgym.tasks.robosuite.room import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.team import (
     DEFAULT,
     PHYSICS_TIMESTEP,
@@ -56,6 +59,13 @@ ARRANGEMENTS = ("opposed", "parallel")
 REWARDS = ("dense", "sparse")
 NOISES = ("gaussian", "uniform")
 REACH_SCALE = 10.0  # 1/m, decay of rewards for being near
+SIDE_TABLES: Pose = (
+    (0.889435436, 0.0, 1.738381313),
+    (0.653098025, 0.271040585, 0.271040764, 0.653097906),
+)
+"""Where the camera agentview sees two tables, or one at the side."""
+FAR_APART = {"opposed": 0.25, "parallel": 0.6}
+"""Distance of two robots that pass things on, m: see `Tabletop.apart`."""
 
 
 def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
@@ -66,6 +76,48 @@ def closeness(distance: Array, scale: float = REACH_SCALE) -> Array:
 def reward_if(v: View, condition: Array, amount: float) -> Array:
     """A reward of `amount` where the condition, bool, holds, and 0 elsewhere."""
     return amount * v.xp.asarray(condition, dtype=v.xp.float64)
+
+
+def xyzw(quaternion: Array, v: View) -> Array:
+    """Reorder the engine's quaternion (w, x, y, z) to that of observations (x, y, z, w)."""
+    return v.xp.concat([quaternion[..., 1:4], quaternion[..., 0:1]], axis=-1)
+
+
+def upright(quaternion: Array, v: View) -> Array:
+    """Flip the sign of a quaternion (w, x, y, z) so that w >= 0."""
+    return v.xp.where(quaternion[..., 0:1] < 0, -quaternion, quaternion)
+
+
+def pose_in_hand(v: View, manipulator: Manipulator, body: str) -> tuple[Array, Array]:
+    """Pose of a body in the hand's frame: (..., 3) m and a quaternion x, y, z, w (..., 4).
+
+    The hand's frame is at the tool, with the axes of the link that carries the hand.
+    """
+    link, target = v.body(manipulator.link), v.body(body)
+    ahead = to_local(link.xmat, target.xpos - v.site(manipulator.tool).xpos)
+    return ahead, xyzw(upright(product(conjugate(link.xquat), target.xquat), v), v)
+
+
+MEANINGS = {
+    "joint_pos": "angle of each joint",
+    "joint_pos_cos": "cosine of the angle of each joint",
+    "joint_pos_sin": "sine of the angle of each joint",
+    "joint_vel": "velocity of each joint",
+    "joint_acc": "acceleration of each joint",
+    "eef_pos": "place of the point between the fingers",
+    "eef_quat": "orientation of the link that carries the hand",
+    "eef_quat_site": "orientation of the tool",
+    "gripper_qpos": "position of each joint of the fingers",
+    "gripper_qvel": "velocity of each joint of the fingers",
+}
+FROM_BASE = {
+    "base_pos": "place of the base's centre",
+    "base_quat": "orientation of the base",
+    "eef_pos": "place of the point between the fingers, from the base",
+    "eef_quat": "orientation of the link that carries the hand, from the base",
+    "eef_quat_site": "orientation of the tool, from the base",
+}
+"""Meanings of a robot's entries, by the end of their names."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +186,7 @@ class Tabletop(Task):
     agentview: ClassVar[Pose | None] = None
     """Where the camera agentview is, if not where it is in the room."""
     apart: ClassVar[Mapping[str, float]] = {"opposed": 0.0, "parallel": 0.25}
-    """How far two robots stand from the middle (parallel) or further back (opposed), m."""
+    """Distance of two robots from the middle (parallel), or further back (opposed), m."""
 
     @property
     def most(self) -> float:
@@ -148,36 +200,37 @@ class Tabletop(Task):
             object.__setattr__(self, name, normal(name, getattr(self, name)))
         if not is_placement(self.placement):
             object.__setattr__(self, "placement", normal("placement", self.placement))
-        for name, known in (
+        for name, choices in (
             ("arrangement", ARRANGEMENTS),
             ("reward_type", REWARDS),
         ):
             value = getattr(self, name)
-            if value not in known:
-                raise ValueError(f"{name}: no {value!r}{or_else(value, known)}")
+            if value not in choices:
+                raise ValueError(f"{name}: no {value!r}{or_else(value, choices)}")
         if not self.control_frequency > 0:
             raise ValueError(
                 f"control_frequency: expected more than 0, got {self.control_frequency}"
             )
         object.__setattr__(self, "control_timestep", 1 / self.control_frequency)
-        self._check_frequency()
-        self._check_arms()
-        self._check_noises()
-        _ = self.chosen_placement
-
-    def episode_steps(self) -> int | None:
-        """The published horizon, which counts control steps: as many at any frequency."""
-        return steps_in(self.time_limit, HORIZON_TIMESTEP)
-
-    def _check_frequency(self) -> None:
         steps = self.control_timestep / PHYSICS_TIMESTEP
-        if steps < 1 - WHOLE or abs(steps - round(steps)) > WHOLE * steps:
+        if steps < 1 - WHOLE_TOLERANCE or abs(steps - round(steps)) > WHOLE_TOLERANCE * steps:
             near = [1 / (n * PHYSICS_TIMESTEP) for n in (max(int(steps), 1), int(steps) + 1)]
             raise ValueError(
                 f"control_frequency: {self.control_frequency} Hz is no whole number of physics"
                 f" steps of {PHYSICS_TIMESTEP} s; the nearest are"
                 f" {' and '.join(f'{hz:.6g}' for hz in near)} Hz"
             )
+        self._check_arms()
+        for size, kind in self._noises:
+            if not size >= 0:
+                raise ValueError(f"start_noise: expected 0 or more, got {size}")
+            if kind not in NOISES:
+                raise ValueError(f"start_noise_type: no {kind!r}{or_else(kind, NOISES)}")
+        _ = self.chosen_placement
+
+    def episode_steps(self) -> int | None:
+        """The published horizon, which counts control steps: as many at any frequency."""
+        return steps_in(self.time_limit, HORIZON_TIMESTEP)
 
     def _check_arms(self) -> None:
         task, robots = type(self).__name__, self.robots
@@ -190,13 +243,6 @@ class Tabletop(Task):
             )
         if len(robots) == 2 and len(self.manipulators) > 2:
             raise ValueError(f"robot: {task} has room for two arms, not for {self.robot!r}")
-
-    def _check_noises(self) -> None:
-        for size, kind in self._noises:
-            if not size >= 0:
-                raise ValueError(f"start_noise: expected 0 or more, got {size}")
-            if kind not in NOISES:
-                raise ValueError(f"start_noise_type: no {kind!r}{or_else(kind, NOISES)}")
 
     @property
     def _noises(self) -> list[tuple[float, str]]:
@@ -213,8 +259,7 @@ class Tabletop(Task):
 
     @functools.cached_property
     def manipulators(self) -> tuple[Manipulator, ...]:
-        """The arms of all robots, each with its hand."""
-        return tuple(each for robot in self.robots for each in robot.manipulators)
+        return tuple(manipulator for robot in self.robots for manipulator in robot.manipulators)
 
     # Layout.
 
@@ -247,26 +292,31 @@ class Tabletop(Task):
     @functools.cached_property
     def chosen_placement(self) -> Placement:
         """The placement of the objects: the chosen one, or the task's default."""
-        asked = unpacked(self.placement)
-        return find_placement(asked, self.default_placement, self.object_names)
+        chosen = unpacked(self.placement)
+        return find_placement(chosen, self.default_placement, self.object_names)
 
     def body_of(self, name: str) -> str:
-        """The body that an object is placed by."""
         return f"{name}_main"
 
-    def watch_grasp(self, scene: Spec, target: str | tuple[str, ...]) -> None:
-        """Add the sensors that `grasped` reads, for all hands."""
-        for each in self.manipulators:
-            watch_grasp(scene, each.hand, each.hand_prefix, target)
+    def watch_grasp(self, scene: Spec, target: Target, arm: int | None = None) -> None:
+        """Add the sensors that `grasped` reads, for one arm's hand or for all."""
+        for manipulator in self.manipulators if arm is None else self.manipulators[arm : arm + 1]:
+            watch_grasp(scene, manipulator.hand, manipulator.hand_prefix, target)
 
-    def grasped(self, v: View, target: str | tuple[str, ...]) -> Array:
-        """Whether any hand holds something, bool."""
-        held = [grasped(v, each.hand, each.hand_prefix, target) for each in self.manipulators]
-        return functools.reduce(lambda a, b: a | b, held)
+    def grasped(self, v: View, target: Target, arm: int | None = None) -> Array:
+        """Tell whether one arm's hand, or any, touches something with all its fingers, bool."""
+        hands = self.manipulators if arm is None else self.manipulators[arm : arm + 1]
+        held = [
+            grasped(v, manipulator.hand, manipulator.hand_prefix, target) for manipulator in hands
+        ]
+        return functools.reduce(operator.or_, held)
 
     def distance(self, v: View, point: Array) -> Array:
-        """From the nearest tool to a point (..., 3), m."""
-        return nearest(v, self.manipulators, point)
+        """Distance of the nearest tool from a point (..., 3), m."""
+        distances = [norm(v.site(arm.tool).xpos - point) for arm in self.manipulators]
+        if len(distances) == 1:
+            return v.xp.asarray(distances[0])
+        return v.xp.min(v.xp.stack([v.xp.asarray(d) for d in distances], axis=-1), axis=-1)
 
     # Start of an episode.
 
@@ -279,13 +329,13 @@ class Tabletop(Task):
                 noise = rng.uniform(-1, 1, size=start.shape)
             v.qpos[v.rows("qpos", robot.joints)] = start + size * noise
             for part in robot.groups:
-                if part.group.start:
-                    v.qpos[v.rows("qpos", part.joints)] = part.group.start
+                if part.start:
+                    v.qpos[v.rows("qpos", part.joints)] = part.start
             for joint, place in robot.arm.base_start:
                 v.joint(robot.base_prefix + joint).qpos[:] = place
-        for each in self.manipulators:
-            if each.hand.start:
-                v.qpos[v.rows("qpos", each.finger_joints)] = each.hand.start
+        for arm in self.manipulators:
+            if arm.hand.start:
+                v.qpos[v.rows("qpos", arm.finger_joints)] = arm.hand.start
         self.place(v, rng)
 
     def place(self, v: SingleView, rng: Any) -> None:
@@ -295,13 +345,12 @@ class Tabletop(Task):
             put(v, self.body_of(name), pose.pos, pose.quat)
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
-        """Extents of the objects, by name."""
         return {}
 
     # Actions.
 
     def actions(self, model: Model) -> tuple[Action, ...]:
-        return drive.actions(self.robots)
+        return along_slides(model, drive.actions(self.robots))
 
     @functools.cached_property
     def _drive(self) -> drive.Drive:
@@ -338,7 +387,7 @@ class Tabletop(Task):
 
     def labels(self, v: View) -> dict[str, Signal]:
         if not self.grouped:
-            signals = {name: x for robot in self.robots for name, x in labels(robot).items()}
+            signals = {name: x for robot in self.robots for name, x in _robot_labels(robot).items()}
             for name in self.objects(v) if self.object_entries else ():
                 side, _, quantity = name.partition("_")
                 if side in ("right", "left"):  # of `from_tools`
@@ -353,8 +402,28 @@ class Tabletop(Task):
         return {name: Signal(meaning) for name, meaning in groups.items()}
 
     def robot_entries(self, v: View, robot: Robot) -> Arrays:
-        """Observation entries of a robot."""
-        return proprioception(v, robot)
+        """Observation entries of a robot, under the published names and in their order."""
+        prefix = f"robot{robot.number}_"
+        qpos = v.qpos[..., v.rows("qpos", robot.joints)]
+        dofs = v.rows("qvel", robot.joints)
+        entries = {
+            f"{prefix}joint_pos": qpos,
+            f"{prefix}joint_pos_cos": v.xp.cos(qpos),
+            f"{prefix}joint_pos_sin": v.xp.sin(qpos),
+            f"{prefix}joint_vel": v.qvel[..., dofs],
+            f"{prefix}joint_acc": v.qacc[..., dofs],
+        }
+        for arm in robot.manipulators:
+            entries[f"{arm.label}eef_pos"] = v.site(arm.tool).xpos
+            entries[f"{arm.label}eef_quat"] = xyzw(v.body(arm.link).xquat, v)
+            entries[f"{arm.label}eef_quat_site"] = xyzw(to_quaternion(v.site(arm.tool).xmat), v)
+            fingers = arm.finger_joints
+            if fingers:
+                entries[f"{arm.label}gripper_qpos"] = v.qpos[..., v.rows("qpos", fingers)]
+                entries[f"{arm.label}gripper_qvel"] = v.qvel[..., v.rows("qvel", fingers)]
+        if robot.centre:
+            entries |= _from_base(v, robot)
+        return entries
 
     def objects(self, v: View) -> Arrays:
         """Observation entries of the objects."""
@@ -366,8 +435,8 @@ class Tabletop(Task):
         Where a robot has two arms, the names begin with "right_" and "left_".
         """
         return {
-            f"{'' if each.alone else each.side + '_'}{name}": point - v.site(each.tool).xpos
-            for each in self.manipulators
+            f"{'' if arm.alone else arm.side + '_'}{name}": point - v.site(arm.tool).xpos
+            for arm in self.manipulators
             for name, point in points.items()
         }
 
@@ -380,6 +449,48 @@ class Tabletop(Task):
     def stages(self, terms: Arrays) -> Array:
         """The reward before scaling, from the terms."""
         raise NotImplementedError(f"{type(self).__name__} must define stages()")
+
+
+def _from_base(v: View, robot: Robot) -> Arrays:
+    base = v.site(robot.centre)
+    prefix = f"robot{robot.number}_"
+    inverse = transposed(base.xmat)
+    entries = {
+        f"{prefix}base_pos": base.xpos,
+        f"{prefix}base_quat": xyzw(to_quaternion(base.xmat), v),
+    }
+    for arm in robot.manipulators:
+        label = arm.label.replace(prefix, f"{prefix}base_to_", 1)
+        tool = v.site(arm.tool)
+        link = v.body(arm.link).xmat
+        entries[f"{label}eef_pos"] = to_local(base.xmat, tool.xpos - base.xpos)
+        entries[f"{label}eef_quat"] = xyzw(to_quaternion(compose(inverse, link)), v)
+        entries[f"{label}eef_quat_site"] = xyzw(to_quaternion(compose(inverse, tool.xmat)), v)
+    return entries
+
+
+def _robot_labels(robot: Robot) -> dict[str, Signal]:
+    prefix = f"robot{robot.number}_"
+    of_joints, of_tools = list(MEANINGS)[:5], list(MEANINGS)[5:]
+    signals = {f"{prefix}{name}": Signal(MEANINGS[name]) for name in of_joints}
+    for arm in robot.manipulators:
+        for name in of_tools:
+            if arm.finger_joints or not name.startswith("gripper"):
+                signals[f"{arm.label}{name}"] = Signal(MEANINGS[name])
+        signals[f"{arm.label}eef_quat_site"] = Signal(
+            MEANINGS["eef_quat_site"],
+            tuple(f"{arm.tool} quaternion {part}" for part in "xyzw"),
+        )
+    if robot.centre:
+        names = ("x", "y", "z"), tuple("xyzw")
+        signals[f"{prefix}base_pos"] = Signal(FROM_BASE["base_pos"])
+        signals[f"{prefix}base_quat"] = Signal(FROM_BASE["base_quat"], names[1])
+        for arm in robot.manipulators:
+            label = arm.label.replace(prefix, f"{prefix}base_to_", 1)
+            for name in list(FROM_BASE)[2:]:
+                parts = names[0] if name == "eef_pos" else names[1]
+                signals[f"{label}{name}"] = Signal(FROM_BASE[name], parts)
+    return signals
 
 
 def _joined(v: View, entries: Arrays) -> Array:
@@ -411,3 +522,24 @@ class OneTable(Tabletop):
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:
         return -arm.table_distance - self.table_size[0] / 2, 0.0
+
+
+@dataclass(frozen=True)
+class TwoArms(Tabletop):
+    """A task for two arms, numbered 0 and 1.
+
+    They are those of two robots, or the right and the left arm of one.
+
+    Args:
+        robot: two names in `mjgym.robots.arms`, or one of a robot with two arms, e.g. "Baxter".
+    """
+
+    robot: Any = ("Panda", "Panda")
+
+    viewpoint = Viewpoint(azimuth=150, elevation=-22, distance=2.2, lookat=(0.0, 0.0, 1.1))
+
+    arms_needed: ClassVar[int] = 2
+
+    def from_tool(self, v: View, arm: int, point: Array) -> Array:
+        """From one arm's tool to a point, (..., 3) m, in world axes."""
+        return point - v.site(self.manipulators[arm].tool).xpos

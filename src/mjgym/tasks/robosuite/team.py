@@ -16,7 +16,7 @@ import numpy as np
 
 from mjgym.controllers import Controller, controllers, make
 from mjgym.mjcf import Spec, add, word
-from mjgym.robots import Arm, Base, Group, Hand, Limb, arms, attach, bases, hands
+from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
 from mjgym.util.suggestions import or_else
 
@@ -47,17 +47,14 @@ class Manipulator:
 
     @functools.cached_property
     def name(self) -> str:
-        """Name, as "robot0_right"."""
         return f"robot{self.robot}_{self.side}"
 
     @functools.cached_property
     def label(self) -> str:
-        """Prefix of its observation entries, with the side for two arms alone."""
         return f"robot{self.robot}_" if self.alone else f"{self.name}_"
 
     @functools.cached_property
     def hand_prefix(self) -> str:
-        """Prefix of its hand's elements."""
         return f"gripper{self.robot}_{self.side}_"
 
     @functools.cached_property
@@ -66,7 +63,6 @@ class Manipulator:
 
     @functools.cached_property
     def motors(self) -> tuple[str, ...]:
-        """Names of the arm's actuators."""
         return tuple(f"robot{self.robot}_{actuator}" for actuator in self.limb.actuators)
 
     @functools.cached_property
@@ -79,17 +75,14 @@ class Manipulator:
 
     @functools.cached_property
     def wrist(self) -> str:
-        """Site that the hand is attached to."""
         return f"robot{self.robot}_{self.limb.wrist}"
 
     @functools.cached_property
     def link(self) -> str:
-        """Body that carries the hand, with the observed orientation."""
         return f"robot{self.robot}_{self.limb.link}"
 
     @functools.cached_property
     def tool(self) -> str:
-        """Site between the fingers."""
         return self.hand_prefix + self.hand.tool_centre
 
     @functools.cached_property
@@ -102,37 +95,15 @@ class Manipulator:
 
 @dataclass(frozen=True)
 class Driven:
-    """A group of joints of a robot beside its arms, e.g. the drive of its base.
-
-    Args:
-        group: the group; names without prefix.
-    """
+    """A group of joints of a robot beside its arms, e.g. the drive of its base: see `Group`."""
 
     robot: int
-    group: Group
-    prefix: str
-
-    @functools.cached_property
-    def name(self) -> str:
-        """Name, as "robot0_torso"."""
-        return f"robot{self.robot}_{self.group.name}"
-
-    @functools.cached_property
-    def controller(self) -> Controller:
-        return self.group.controller
-
-    @functools.cached_property
-    def joints(self) -> tuple[str, ...]:
-        return tuple(self.prefix + joint for joint in self.group.joints)
-
-    @functools.cached_property
-    def motors(self) -> tuple[str, ...]:
-        return tuple(self.prefix + actuator for actuator in self.group.actuators)
-
-    @functools.cached_property
-    def tool(self) -> str:
-        """A site that it moves, which its controller ignores."""
-        return self.prefix + self.group.site
+    name: str
+    joints: tuple[str, ...]
+    motors: tuple[str, ...]
+    tool: str
+    start: tuple[float, ...]
+    controller: Controller
 
     @property
     def origin(self) -> str:
@@ -160,12 +131,10 @@ class Robot:
 
     @functools.cached_property
     def joints(self) -> tuple[str, ...]:
-        """Joints of its arms, and of a torso, head and legs of its own."""
         return tuple(f"robot{self.number}_{joint}" for joint in self.arm.joints)
 
     @functools.cached_property
     def base_prefix(self) -> str:
-        """Prefix of its base's elements."""
         return f"{self.base.prefix}{self.number}_"
 
     @functools.cached_property
@@ -174,16 +143,12 @@ class Robot:
         return self.base.centre and self.base_prefix + self.base.centre
 
     @functools.cached_property
-    def parts(self) -> tuple[Manipulator | Driven, ...]:
+    def driven_parts(self) -> tuple[Manipulator | Driven, ...]:
         """Its arms, then its other driven joints: parts of an action in this order."""
         return (*self.manipulators, *self.groups)
 
     def stand(self, scene: Spec, place: tuple[float, float, float]) -> None:
-        """Attach it to a scene.
-
-        Args:
-            place: x and y (m) on the floor, and the angle (rad) of its rotation.
-        """
+        """Attach it to a scene at x and y (m) on the floor, rotated by an angle (rad)."""
         x, y, yaw = place
         pos = x, y, self.arm.height
         site = add(scene.worldbody, "site", name=f"stand{self.number}", pos=pos, group=4)
@@ -191,23 +156,16 @@ class Robot:
         mount, arm = self.base_prefix, f"robot{self.number}_"
         attach(scene, self.base, mount, site)
         attach(scene, self.arm, arm, mount + self.base.mount)
-        for each in self.manipulators:
-            attach(scene, each.hand, each.hand_prefix, each.wrist)
+        for manipulator in self.manipulators:
+            attach(scene, manipulator.hand, manipulator.hand_prefix, manipulator.wrist)
 
 
-Words = str | None | Sequence[str | None]
+Choices = str | None | Sequence[str | None]
 """One word for all robots, or one for each."""
 
 
 def normal(what: str, value: Any) -> Any:
-    """Normalise a keyword argument to a hashable value, so that equal ones compare equal.
-
-    Names are unchanged, a sequence becomes a tuple, a dict of parameters becomes JSON text with
-    sorted keys.
-
-    Raises:
-        TypeError: it has another type.
-    """
+    """Make a keyword argument hashable: a tuple of a sequence, sorted JSON text of a dict."""
     if isinstance(value, str) or value is None:
         return value
     if isinstance(value, Mapping):
@@ -216,7 +174,7 @@ def normal(what: str, value: Any) -> Any:
         except TypeError:
             raise TypeError(f"{what}: {value!r} holds what is no plain number or word") from None
     if isinstance(value, Sequence):
-        return tuple(normal(what, each) for each in value)
+        return tuple(normal(what, item) for item in value)
     raise TypeError(f"{what}: expected a name, a dict or one of them for each robot, not {value!r}")
 
 
@@ -234,24 +192,14 @@ def unpacked(value: Any) -> Any:
 def find_robots(
     robot: str | tuple[str, ...], gripper: Any, base: Any, controller: Any, substeps: int
 ) -> tuple[Robot, ...]:
-    """Build the robots that keyword arguments name.
+    """Build the robots that keyword arguments of `Tabletop` name, as made by `normal`.
+
+    Of a controller's parameters, "hybrid" says whether an action ends with the mode of a base that
+    drives; "parts" has controllers of a torso, a head or legs by name; with
+    `"scaled_hands": false`, hands whose actions are positions take them in their own units.
 
     Args:
-        robot: a name in `mjgym.robots.arms`, or one for each robot.
-        gripper: a name in `mjgym.robots.hands`, "default", None for no gripper, or one for each
-            robot.
-        base: a name in `mjgym.robots.bases`, "default", or one for each robot.
-        controller: a name in `mjgym.controllers.controllers`, a dict of parameters with "type" as
-            normalised by `normal`, or one for each robot. "hybrid" in it says whether an action
-            ends with the mode of a base that drives; "parts" has controllers of a torso, a head or
-            legs by name; with `"scaled_hands": false`, hands whose actions are positions take them
-            in their own units.
         substeps: physics steps per control step.
-
-    Raises:
-        TypeError: a controller has no such parameter.
-        ValueError: there is no such robot, gripper, base or controller, a robot cannot carry a
-            gripper, or a parameter does not fit the arm; the message names the nearest.
     """
     names = (robot,) if robot is None or isinstance(robot, str) else robot
     count = len(names)
@@ -295,29 +243,34 @@ def find_robots(
 def _find_groups(
     number: int, arm: Arm, base: Base, laws: Mapping[str, Any], substeps: int
 ) -> tuple[Driven, ...]:
-    driven = [Driven(number, group, f"robot{number}_") for group in arm.groups]
-    driven += [Driven(number, group, f"{base.prefix}{number}_") for group in base.groups]
-    known = [each.group.name for each in driven]
+    groups = [(f"robot{number}_", group) for group in arm.groups]
+    groups += [(f"{base.prefix}{number}_", group) for group in base.groups]
+    names = [group.name for _, group in groups]
     for part in laws:
-        if part not in known:
-            raise ValueError(f"controller: no part {part!r}{or_else(part, known)}")
-    found = []
-    for each in driven:
-        group = each.group
+        if part not in names:
+            raise ValueError(f"controller: no part {part!r}{or_else(part, names)}")
+    driven = []
+    for prefix, group in groups:
+        law = group.controller
         if group.name in laws:
             law = _substeps(laws[group.name], substeps)
             law.actions(group.joints)  # raises for parameters of another number of joints
-            group = dataclasses.replace(group, controller=law)
-        found.append(dataclasses.replace(each, group=group))
-    return tuple(found)
+        driven.append(
+            Driven(
+                robot=number,
+                name=f"robot{number}_{group.name}",
+                joints=tuple(prefix + joint for joint in group.joints),
+                motors=tuple(prefix + actuator for actuator in group.actuators),
+                tool=prefix + group.site,
+                start=group.start,
+                controller=law,
+            )
+        )
+    return tuple(driven)
 
 
 def one_each(what: str, value: Any, count: int) -> tuple[Any, ...]:
-    """Expand a value to one for each of several robots.
-
-    Raises:
-        ValueError: the number of values is not that of robots.
-    """
+    """Expand a value to one for each of several robots."""
     if not isinstance(value, list | tuple):  # a list in JSON
         return (value,) * count
     if len(value) != count:

@@ -2,28 +2,46 @@
 
 import functools
 from dataclasses import dataclass
-from math import cos, pi, radians, sqrt
+from math import cos, pi, radians, sin, sqrt
+
+import numpy as np
 
 from mjgym.arrays import Array, total
-from mjgym.mjcf import Spec
+from mjgym.mjcf import Spec, add, load
 from mjgym.placements import Extent, Placement, Several, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
-from mjgym.rotations import norm, to_local
+from mjgym.rotations import about_z, norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Viewpoint, register
-from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
-from mjgym.tasks.robosuite.furniture import move_camera
-from mjgym.tasks.robosuite.hanging import (
-    FRAME,
-    RING,
-    STAND,
-    TOOL,
-    WALLS,
-    add_stand_frame_and_tool,
-)
-from mjgym.tasks.robosuite.proprioception import pose_in_hand, tool_position, upright, xyzw
+from mjgym.tasks.robosuite.room import in_contact, move_camera, watch_contact
 from mjgym.tasks.robosuite.scripted_policies import hanging_up
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, reward_if
+from mjgym.tasks.robosuite.tabletop import (
+    TABLE_TOP,
+    OneTable,
+    pose_in_hand,
+    reward_if,
+    upright,
+    xyzw,
+)
+
+STAND, FRAME, TOOL = "stand_root", "frame_root", "tool_root"
+WALLS = tuple(f"stand_wall{i}" for i in range(4))
+
+# The cone at the frame's tip: squares, from the point up.
+SQUARES = 51
+SQUARE_HALVES = (0.001, 0.00325)  # m, of the first and the last square
+SQUARE_HEIGHTS = (-0.134263235, -0.115586765)  # m, along the post
+THICKNESS = 0.000186765  # m, half a square's
+POST = 0.04375  # m, position of the post along the frame's x
+
+# The tool's rings, each of eight bars: half sizes of a bar, and its distance from the centre, m.
+BARS = 8
+RINGS = {
+    "hole1": ((0.003233578, 0.00669696, 0.0035), 0.012934313),
+    "hole2": ((0.002309699, 0.005740251, 0.0035), 0.011548494),
+}
+RING = tuple(f"tool_hole1_hc_{i}" for i in range(BARS))
+"""The bars of the larger ring, one after the other."""
 
 # Positions on the table, from its centre, along x and y (m), and rotations (rad).
 STAND_PLACE = (-0.08, 0.0)
@@ -58,14 +76,10 @@ class ToolHang(OneTable):
     Start: the arm near its published pose; the stand on the table, the frame and the tool lying
     beside it, at places and angles that are drawn for each episode.
 
-    Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
-    `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
-    `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
-    tool centre (x, y, z, w), `robot0_gripper_qpos` and `robot0_gripper_qvel`; then of each object,
-    `base` (the stand's foot), `frame` (its corner) and `tool` (its middle),
-    `<object>_to_robot0_eef_pos` (m) and `<object>_to_robot0_eef_quat` (x, y, z, w) as the hand sees
-    it, `<object>_pos` and `<object>_quat`; `frame_is_assembled` and `tool_on_frame`, 1 where it is
-    so.
+    Observation: the robot's entries (see `Tabletop`), then of each object, `base` (the stand's
+    foot), `frame` (its corner) and `tool` (its middle), `<object>_to_robot0_eef_pos` (m) and
+    `<object>_to_robot0_eef_quat` (x, y, z, w) as the hand sees it, `<object>_pos` and
+    `<object>_quat`; `frame_is_assembled` and `tool_on_frame`, 1 where it is so.
 
     Reward: 1 for success, nothing on the way. Success: the frame is in the stand: the stand upright
     within 10 degrees, the frame's tip within 5 cm of its foot, and the frame's post between the
@@ -114,9 +128,8 @@ class ToolHang(OneTable):
 
     @functools.cached_property
     def hand(self) -> str:
-        """The body of the hand, which its fingers hang on."""
-        each = self.manipulators[0]
-        return f"{each.hand_prefix}{each.hand.model().worldbody.first_body().name}"
+        manipulator = self.manipulators[0]
+        return f"{manipulator.hand_prefix}{manipulator.hand.model().worldbody.first_body().name}"
 
     def body_of(self, name: str) -> str:
         return BODIES[name]
@@ -135,7 +148,7 @@ class ToolHang(OneTable):
         entries = {}
         for name, (body, point) in points.items():
             _, turned = pose_in_hand(v, arm, body)
-            entries[f"{name}_to_robot0_eef_pos"] = to_local(hand, point - tool_position(v, arm))
+            entries[f"{name}_to_robot0_eef_pos"] = to_local(hand, point - v.site(arm.tool).xpos)
             entries[f"{name}_to_robot0_eef_quat"] = turned
             entries[f"{name}_pos"] = point
             entries[f"{name}_quat"] = xyzw(upright(v.body(body).xquat, v), v)
@@ -144,7 +157,7 @@ class ToolHang(OneTable):
         return entries
 
     def assembled(self, v: View) -> Array:
-        """Whether the frame is in the stand, bool."""
+        """Tell whether the frame is in the stand, bool."""
         foot = v.geom("stand_base").xpos
         stand = v.site("stand_mount_site").xpos - foot
         upright = stand[..., 2] > UPRIGHT * norm(stand)
@@ -155,7 +168,7 @@ class ToolHang(OneTable):
         return v.xp.asarray(upright & in_stand & between)
 
     def hung(self, v: View) -> Array:
-        """Whether the tool hangs on the frame, bool."""
+        """Tell whether the tool hangs on the frame, bool."""
         rod = v.site("frame_hang_site").xpos, v.site("frame_intersection_site").xpos
         centre = v.site("tool_hole1_center").xpos
         near = norm(beside(centre, *rod)) < CLEARANCE
@@ -177,6 +190,29 @@ class ToolHang(OneTable):
 
     def scripted_policy(self) -> StagedPolicy:
         return hanging_up.hang_up(self)
+
+
+def add_stand_frame_and_tool(scene: Spec) -> None:
+    """Add the three to a scene; their names begin with "stand_", "frame_" and "tool_"."""
+    frame, tool = load("robosuite/frame.xml"), load("robosuite/tool.xml")
+    post = frame.body("root")
+    places = np.linspace(SQUARE_HEIGHTS[0], SQUARE_HEIGHTS[1], SQUARES)
+    halves = np.linspace(SQUARE_HALVES[0], SQUARE_HALVES[1], SQUARES)
+    for i, (height, half) in enumerate(zip(places, halves, strict=True)):
+        add(
+            post, "geom", name=f"tip_cone_{i}", size=(half, half, THICKNESS),
+            pos=(POST, 0, height),
+        )  # fmt: skip
+    for ring, (half, radius) in RINGS.items():
+        body = tool.body(f"{ring}_root")
+        for i in range(BARS):
+            angle = pi - i * 2 * pi / BARS
+            add(
+                body, "geom", default=tool.find_default("bar"), name=f"{ring}_hc_{i}", size=half,
+                pos=(radius * cos(angle), radius * sin(angle), 0), quat=about_z(angle),
+            )  # fmt: skip
+    for name, part in (("stand", load("robosuite/stand.xml")), ("frame", frame), ("tool", tool)):
+        scene.attach(part, prefix=f"{name}_", frame=scene.worldbody.add_frame())
 
 
 def share_along(point: Array, start: Array, end: Array) -> Array:

@@ -18,10 +18,16 @@ from mjgym.tasks.robosuite.hammers import (
     extent_of_hammer,
     resize_hammer,
 )
-from mjgym.tasks.robosuite.proprioception import xyzw
 from mjgym.tasks.robosuite.scripted_policies import handing
-from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
-from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
+from mjgym.tasks.robosuite.tabletop import (
+    FAR_APART,
+    SIDE_TABLES,
+    OneTable,
+    TwoArms,
+    closeness,
+    reward_if,
+    xyzw,
+)
 
 TABLE_TOP = (0.0, -0.45, 0.8)  # m, in front of the first arm
 HAMMER, HANDLE, HEAD = "hammer_root", ("hammer_handle",), "hammer_head"
@@ -48,12 +54,9 @@ class TwoArmHandover(TwoArms, OneTable):
     Start: the arms near their published poses; a hammer on the first arm's table, on either side
     and at any angle, whose sizes, weight and friction are drawn for each episode.
 
-    Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
-    `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),
-    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the hand's link and `robot<n>_eef_quat_site` of
-    the tool (x, y, z, w), `robot<n>_gripper_qpos` and `robot<n>_gripper_qvel`; then `hammer_pos`
-    (m), `hammer_quat` (x, y, z, w), `handle_xpos`, the handle's middle (m), `gripper0_to_handle`
-    and `gripper1_to_handle`, from the tools (m), in world axes.
+    Observation: the robots' entries (see `Tabletop`), then `hammer_pos` (m), `hammer_quat` (x, y,
+    z, w), `handle_xpos`, the handle's middle (m), `gripper0_to_handle` and `gripper1_to_handle`,
+    from the tools (m), in world axes.
 
     Reward: of 2, one of these stages. With the hammer's lower end less than 10 cm above the table:
     `grasp0` 0.5 while the first arm holds it, else `reach0` 0.25 (1 - tanh(d)) for a distance of
@@ -78,8 +81,8 @@ class TwoArmHandover(TwoArms, OneTable):
     def furnish(self, scene: Spec) -> None:
         super().furnish(scene)
         add_hammer(scene, "hammer")
-        self.watch_grasp_of(scene, 0, HAMMER)
-        self.watch_grasp_of(scene, 1, HANDLE)
+        self.watch_grasp(scene, HAMMER, 0)
+        self.watch_grasp(scene, HANDLE, 1)
 
     def body_of(self, name: str) -> str:
         return HAMMER
@@ -121,7 +124,7 @@ class TwoArmHandover(TwoArms, OneTable):
         if self.reward_type == "sparse":
             return {"handover": reward_if(v, self.success(v), HANDED)}
         lifted = self.height(v) > HIGH
-        first, second = self.grasped_by(v, 0, HAMMER), self.grasped_by(v, 1, HANDLE)
+        first, second = self.grasped(v, HAMMER, 0), self.grasped(v, HANDLE, 1)
         handle = v.geom(HANDLE[0]).xpos
         near0, near1 = (closeness(norm(self.from_tool(v, arm, handle)), SCALE) for arm in (0, 1))
         carried = lifted & ~second
@@ -138,7 +141,7 @@ class TwoArmHandover(TwoArms, OneTable):
         return sum(terms.values(), start=namespace(terms["handover"]).zeros_like(terms["handover"]))
 
     def success(self, v: View) -> Array:
-        taken = self.grasped_by(v, 1, HANDLE) & ~self.grasped_by(v, 0, HAMMER)
+        taken = self.grasped(v, HANDLE, 1) & ~self.grasped(v, HAMMER, 0)
         return taken & (self.height(v) > HIGH)
 
     def scripted_policy(self) -> StagedPolicy:

@@ -7,14 +7,27 @@ from mjgym import mjcf
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
-from mjgym.robots.staged_policy import StagedPolicy
+from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
+from mjgym.robots.tool_poses import UP
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
-from mjgym.tasks.robosuite.proprioception import xyzw
-from mjgym.tasks.robosuite.scripted_policies import pot
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if
-from mjgym.tasks.robosuite.two_arms import TwoArms
+from mjgym.tasks.robosuite.scripted_policies.tools import (
+    HALF_TURN,
+    Tool,
+    grasp,
+    heading_across,
+    tools_of,
+)
+from mjgym.tasks.robosuite.tabletop import (
+    TABLE_TOP,
+    OneTable,
+    Tabletop,
+    TwoArms,
+    closeness,
+    reward_if,
+    xyzw,
+)
 
 POT = "pot_root"
 HANDLES = ("pot_handle0", "pot_handle1")  # the first arm's, and the second's
@@ -39,12 +52,9 @@ class TwoArmLift(TwoArms, OneTable):
     Start: the arms near their published poses; the pot near the middle of the table, turned by 120
     to 240 degrees.
 
-    Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
-    `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),
-    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the hand's link and `robot<n>_eef_quat_site` of
-    the tool (x, y, z, w), `robot<n>_gripper_qpos` and `robot<n>_gripper_qvel`; then `pot_pos` (m),
-    `pot_quat` (x, y, z, w), `handle0_xpos` and `handle1_xpos` (m), `gripper0_to_handle0` and
-    `gripper1_to_handle1`, from the tools (m), in world axes.
+    Observation: the robots' entries (see `Tabletop`), then `pot_pos` (m), `pot_quat` (x, y, z, w),
+    `handle0_xpos` and `handle1_xpos` (m), `gripper0_to_handle0` and `gripper1_to_handle1`, from the
+    tools (m), in world axes.
 
     Reward: of 3, `lift` pays all while the pot's bottom is 10 cm above the table, and nothing if it
     is tilted by more than 30 degrees; until then `raise` pays 10 per metre from 5 to 20 cm above
@@ -64,7 +74,7 @@ class TwoArmLift(TwoArms, OneTable):
         pot = mjcf.load("robosuite/pot.xml")
         scene.attach(pot, prefix="pot_", frame=scene.worldbody.add_frame())
         for arm in (0, 1):
-            self.watch_grasp_of(scene, arm, BARS[arm])
+            self.watch_grasp(scene, BARS[arm], arm)
 
     def body_of(self, name: str) -> str:
         return POT
@@ -99,7 +109,7 @@ class TwoArmLift(TwoArms, OneTable):
         for arm in (0, 1):
             distance = norm(self.from_tool(v, arm, v.site(HANDLES[arm]).xpos))
             terms[f"reach{arm}"] = REACH * closeness(distance)
-            terms[f"grasp{arm}"] = reward_if(v, self.grasped_by(v, arm, BARS[arm]), GRASP)
+            terms[f"grasp{arm}"] = reward_if(v, self.grasped(v, BARS[arm], arm), GRASP)
         return {**{name: on_the_way * value for name, value in terms.items()}, **lift}
 
     def stages(self, terms: Arrays) -> Array:
@@ -109,4 +119,24 @@ class TwoArmLift(TwoArms, OneTable):
         return self.height(v) > HIGH
 
     def scripted_policy(self) -> StagedPolicy:
-        return pot.lift_pot(self)
+        return lift_pot(self)
+
+
+LIFT = 0.2 * UP  # m, rise of the handles
+UP_SPEED = 0.3  # fraction of the largest displacement at which both arms rise alike
+
+
+def lift_pot(task: Tabletop) -> StagedPolicy:
+    """Grasp both handles from above, then carry them up."""
+
+    def stages(observation: Observation, *tools: Tool) -> list[tuple[Stage, ...]]:
+        heading = heading_across(observation["pot_quat"])
+        columns = []
+        for i, tool in enumerate(tools):
+            bar = observation[f"handle{i}_xpos"]
+            turn = tool.facing(heading, HALF_TURN)
+            rise = Stage(bar + LIFT, CLOSE, turn, lost=tool.away_from(bar), speed=UP_SPEED)
+            columns.append((*grasp(bar, turn), rise))
+        return list(zip(*columns, strict=True))
+
+    return StagedPolicy(tools_of(task, 2), stages)

@@ -11,10 +11,6 @@ from mjgym.robots import Arm
 from mjgym.robots.staged_policy import SideBySide
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Viewpoint, register
-from mjgym.tasks.robosuite.boxes import add_box
-from mjgym.tasks.robosuite.contacts import in_contact, watch_contact
-from mjgym.tasks.robosuite.furniture import FRICTION as TABLE_FRICTION
-from mjgym.tasks.robosuite.furniture import Pose, add_table
 from mjgym.tasks.robosuite.hammers import (
     VARIES,
     EitherSide,
@@ -23,10 +19,10 @@ from mjgym.tasks.robosuite.hammers import (
     extent_of_hammer,
     resize_hammer,
 )
-from mjgym.tasks.robosuite.proprioception import upright, xyzw
+from mjgym.tasks.robosuite.room import FRICTION as TABLE_FRICTION
+from mjgym.tasks.robosuite.room import Pose, add_box, add_table, in_contact, watch_contact
 from mjgym.tasks.robosuite.scripted_policies import transporting
-from mjgym.tasks.robosuite.tabletop import reward_if
-from mjgym.tasks.robosuite.two_arms import FAR_APART, SIDE_TABLES, TwoArms
+from mjgym.tasks.robosuite.tabletop import FAR_APART, SIDE_TABLES, TwoArms, reward_if, upright, xyzw
 
 TABLE_SIZE = (0.8, 0.3, 0.05)  # m
 TABLE_TOPS = ((0.0, -0.45, 0.8), (0.0, 0.45, 0.8))  # m, the first arm's table and the second's
@@ -67,7 +63,7 @@ PAYLOAD_TURNED, TRASH_TURNED = (5 * pi / 6, 7 * pi / 6), (-0.3 * pi, 0.3 * pi)
 
 # The payload: a hammer with a head drawn per episode.
 RADIUS, LENGTH, DENSITY, FRICTION = 0.015, 0.2, 150.0, 4.0  # m, m, kg/m^3
-HEAD_SIZE = (1.0, 1.2)  # ratio of the head's height to the handle's thickness
+HEAD_SIZE = (1.0, 1.2)  # of the handle's thickness: range of the head's height
 HEAD_DENSITY = 1.5  # ratio of the head's density to the handle's
 
 DONE = 1.0  # the reward of success
@@ -75,7 +71,7 @@ DONE = 1.0  # the reward of success
 
 @dataclass(frozen=True)
 class _InBin(EitherSide, Within):
-    """In a bin, on either side."""
+    """Anywhere in a bin, on either arm's side of the tables."""
 
 
 @register("robosuite/TwoArmTransport-v0", tags=("tabletop", "two-arm"))
@@ -91,15 +87,11 @@ class TwoArmTransport(TwoArms):
     positions of the bins, the angles of their contents and the size of the hammer's head are drawn
     for each episode.
 
-    Observation: of each robot `robot<n>_joint_pos` (rad), `robot<n>_joint_pos_cos`,
-    `robot<n>_joint_pos_sin`, `robot<n>_joint_vel` (rad/s), `robot<n>_joint_acc` (rad/s^2),
-    `robot<n>_eef_pos` (m), `robot<n>_eef_quat` of the hand's link and `robot<n>_eef_quat_site` of
-    the tool (x, y, z, w), `robot<n>_gripper_qpos` and `robot<n>_gripper_qvel`; then `payload_pos`
-    (m), `payload_quat` (x, y, z, w), `trash_pos`, `trash_quat`, `lid_handle_pos`,
-    `lid_handle_quat`, `target_bin_pos` and `trash_bin_pos` of the bins' floors,
-    `payload_in_target_bin` and `trash_in_trash_bin`, 1 where it is so, and from the tools (m), in
-    world axes, `gripper0_to_payload`, `gripper0_to_lid_handle`, `gripper1_to_payload` and
-    `gripper1_to_trash`.
+    Observation: the robots' entries (see `Tabletop`), then `payload_pos` (m), `payload_quat` (x, y,
+    z, w), `trash_pos`, `trash_quat`, `lid_handle_pos`, `lid_handle_quat`, `target_bin_pos` and
+    `trash_bin_pos` of the bins' floors, `payload_in_target_bin` and `trash_in_trash_bin`, 1 if
+    so, and from the tools (m), in world axes, `gripper0_to_payload`,
+    `gripper0_to_lid_handle`, `gripper1_to_payload` and `gripper1_to_trash`.
 
     Reward: 1 for success, nothing on the way. Success: the payload touches the floor of the target
     bin and the trash that of the trash bin.
@@ -184,11 +176,11 @@ class TwoArmTransport(TwoArms):
         return {"payload": extent_of_hammer(v, "payload"), **EXTENTS}
 
     def carried(self, v: View) -> Array:
-        """Whether the payload is in the target bin, bool."""
+        """Tell whether the payload is in the target bin, bool."""
         return in_contact(v, BODIES["payload"], f"{TARGET}_base")
 
     def tidied(self, v: View) -> Array:
-        """Whether the trash is in the trash bin, bool."""
+        """Tell whether the trash is in the trash bin, bool."""
         return in_contact(v, BODIES["trash"], f"{TRASH_BIN}_base")
 
     def objects(self, v: View) -> Arrays:

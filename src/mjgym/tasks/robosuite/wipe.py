@@ -2,6 +2,7 @@
 
 import functools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,15 +10,15 @@ import numpy as np
 
 from mjgym.arrays import Array, namespace, total
 from mjgym.mjcf import Spec, add
-from mjgym.robots.staged_policy import StagedPolicy
+from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
-from mjgym.tasks.robosuite.contacts import touches, watch_touches
-from mjgym.tasks.robosuite.furniture import add_table
-from mjgym.tasks.robosuite.scripted_policies import wiping
-from mjgym.tasks.robosuite.tabletop import OneTable, closeness, reward_if
+from mjgym.tasks.robosuite.room import add_table, touches, watch_touches
+from mjgym.tasks.robosuite.scripted_policies.tools import WHOLE_TURN, Tool, tools_of
+from mjgym.tasks.robosuite.tabletop import OneTable, Tabletop, closeness, reward_if
 from mjgym.tasks.robosuite.team import Robot
+from mjgym.util.values import whole_number
 
 TABLE_TOP = (0.15, 0.0, 0.9)  # m
 SPONGE = "WipingGripper"
@@ -25,6 +26,7 @@ SPONGE = "WipingGripper"
 # Spots of dirt lie along a randomly winding line.
 THICKNESS = 0.0015  # m, half a visual spot's
 STEP = 0.005  # m, between spots
+MOST_MARKERS = 1000
 TURNS, TURN = 0.3, 0.5  # probability of a turn per spot, and the standard deviation of turns, rad
 DIRT = (0.36, 0.25, 0.15, 1.0)
 CLEAN = (0.36, 0.25, 0.15, 0.0)
@@ -52,15 +54,12 @@ class Wipe(OneTable):
     Start: the arm near its published pose, with a sponge instead of a gripper; a line of spots that
     winds at random over the table, drawn for each episode.
 
-    Observation: of the robot `robot0_joint_pos` (rad), `robot0_joint_pos_cos`,
-    `robot0_joint_pos_sin`, `robot0_joint_vel` (rad/s), `robot0_joint_acc` (rad/s^2),
-    `robot0_eef_pos` (m), `robot0_eef_quat` of the hand's link and `robot0_eef_quat_site` of the
-    tool (x, y, z, w), and `robot0_contact`, 1 where the force on the sponge (N) has changed by
-    more than 1 since the first step; then of the spots that are left `proportion_wiped`, the share
-    of those that are not, `wipe_radius`, the distance of the farthest from their centroid (m),
-    `wipe_centroid` (m), and `gripper_to_wipe_centroid`, from the tool (m), in world axes. With
-    `condensed=False` there are `marker<i>_pos` (m), `marker<i>_wiped` and `gripper_to_marker<i>`
-    (m) of each spot instead.
+    Observation: the robot's entries (see `Tabletop`), and `robot0_contact`, 1 where the force on
+    the sponge (N) has changed by more than 1 since the first step; then of the spots that are left
+    `proportion_wiped`, the share of those that are not, `wipe_radius`, the distance of the farthest
+    from their centroid (m), `wipe_centroid` (m), and `gripper_to_wipe_centroid`, from the tool (m),
+    in world axes. With `condensed=False` there are `marker<i>_pos` (m), `marker<i>_wiped` and
+    `gripper_to_marker<i>` (m) of each spot instead.
 
     Reward: `fault` -10, and nothing else, where the arm (not the sponge) touches anything or a
     joint is within 0.1 rad of a limit. Otherwise `wipe` pays 50 for each spot that is wiped now,
@@ -101,8 +100,7 @@ class Wipe(OneTable):
         super().__post_init__()
         if self.gripper != SPONGE:
             raise ValueError(f"gripper: wiping takes {SPONGE}, not {self.gripper!r}")
-        if self.num_markers < 1:
-            raise ValueError(f"num_markers: expected 1 or more, got {self.num_markers}")
+        whole_number("num_markers", self.num_markers, most=MOST_MARKERS)
         if min(self.room) <= 0:
             raise ValueError(
                 f"coverage_factor: no room for a line {self.line_width} m wide on"
@@ -185,10 +183,10 @@ class Wipe(OneTable):
 
     def update(self, v: View) -> Arrays:
         first = v.memory["force at first"]
-        known = v.xp.any(first != 0, axis=-1)
+        felt = v.xp.any(first != 0, axis=-1)
         return {
             "wiped": self.wiped(v),
-            "force at first": v.xp.where(known[..., None], first, self.force(v)),
+            "force at first": v.xp.where(felt[..., None], first, self.force(v)),
         }
 
     def force(self, v: View) -> Array:
@@ -224,11 +222,11 @@ class Wipe(OneTable):
         return middle / v.xp.maximum(count, v.xp.ones_like(count))[..., None], count
 
     def in_contact(self, v: View) -> Array:
-        """Whether the force on the sponge has changed since the first step, bool."""
+        """Tell whether the force on the sponge has changed since the first step, bool."""
         return norm(self.force(v) - v.memory["force at first"]) > TOUCHING
 
     def at_fault(self, v: View) -> Array:
-        """Whether the arm touches anything or a joint is at its limit, bool."""
+        """Tell whether the arm touches anything or a joint is at its limit, bool."""
         joints = self.robots[0].joints
         limits = v.jnt_range[..., v.rows("jnt_range", joints), :]
         qpos = v.qpos[..., v.rows("qpos", joints)]
@@ -311,4 +309,66 @@ class Wipe(OneTable):
         }
 
     def scripted_policy(self) -> StagedPolicy:
-        return wiping.wipe(self, self.middle, self.room, self.condensed)
+        return wipe_table(self, self.middle, self.room, self.condensed)
+
+
+SPONGE_SIDES = np.array([0.12, 0.05])  # m, sides of the wiped area, along the table's x and y
+OVERLAP = np.array([0.03, 0.015])  # m, overlap of neighbouring press positions
+HEADING = np.array(np.pi)  # rad, of the sponge: the opposite heading is near a joint's limit
+MARGIN = np.array([0.03, 0.02])  # m, beyond the farthest spots, since a pressed arm lags
+ABOVE = 0.05  # m, of the sponge over the table before it descends
+PRESS_DEPTH = 0.01  # m, goal of the sponge below the table's face: some 40 N
+PRESSED = 0.015  # m, from the sponge to that goal
+
+
+def wipe_table(
+    task: Tabletop, middle: Sequence[float], room: Sequence[float], condensed: bool
+) -> StagedPolicy:
+    """Slide the sponge along lanes, stopping on each place until it is pressed into the table.
+
+    A sliding sponge skips, and wipes little; a resting one wipes everything under it. The lanes lie
+    along y, clipped to the observed circle of the remaining spots.
+    """
+    if not condensed:
+        raise ValueError("condensed: the script reads the circle of the spots that are left")
+    places = np.array(middle)[0:2] + np.array(winding(np.array(room)))
+
+    def near_spots(observation: Observation, places: np.ndarray, height: float) -> np.ndarray:
+        """Places moved into the square of the spots' circle, (n, ..., 3) m."""
+        centre = observation["wipe_centroid"][..., 0:2]
+        radius = observation["wipe_radius"].reshape((*centre.shape[:-1], 1))
+        goals = places.reshape(-1, *(1,) * (centre.ndim - 1), 2)
+        near = np.clip(goals, centre - radius, centre + radius)
+        return np.concatenate([near, np.full_like(near[..., 0:1], middle[2] + height)], axis=-1)
+
+    def descend(observation: Observation, tool: Tool) -> list[Stage]:
+        turn = tool.facing(HEADING, WHOLE_TURN)
+        (above,) = near_spots(observation, places[:1], ABOVE)
+        return [Stage(above, CLOSE, turn, near=0.03, straight=0.2)]
+
+    def press(observation: Observation, tool: Tool) -> list[Stage]:
+        turn = tool.facing(HEADING, WHOLE_TURN)
+        pressed = tool.position[..., 2] < middle[2]
+        return [
+            *(
+                Stage(place, CLOSE, turn, near=PRESSED, until=pressed)
+                for place in near_spots(observation, places, -PRESS_DEPTH)
+            ),
+            Stage(tool.position, CLOSE, lost=np.array(True)),  # to the first place again
+        ]
+
+    return StagedPolicy(tools_of(task, 1, hands=False), descend, press)
+
+
+def winding(room: np.ndarray) -> list[tuple[float, float]]:
+    """Places of the sponge that cover an area in a zigzag of lanes."""
+    farthest = np.maximum(room + MARGIN - SPONGE_SIDES / 2, 0.0)
+    counts = np.ceil(2 * farthest / (SPONGE_SIDES - OVERLAP)).astype(int) + 1
+    lanes, along = (
+        np.linspace(-end, end, count) for end, count in zip(farthest, counts, strict=True)
+    )
+    return [
+        (float(x), float(y))
+        for i, x in enumerate(lanes)
+        for y in (along if i % 2 == 0 else along[::-1])
+    ]

@@ -1,1 +1,1 @@
-"""Walkers, arenas, props and tasks of locomotion, as entities and tasks of Composer."""
+"""dm_control's matches of soccer, in `soccer`."""

@@ -28,7 +28,6 @@ from mjgym_compat.dm_control.mjcf.traversal_utils import (
     get_frame_joints,
     get_freejoint,
 )
-from mjgym_compat.importing import submodules
 
 __all__ = [
     "PREFIX_SEPARATOR",
@@ -48,5 +47,3 @@ __all__ = [
     "get_frame_joints",
     "get_freejoint",
 ]
-
-__getattr__ = submodules(__name__)

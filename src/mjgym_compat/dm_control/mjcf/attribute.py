@@ -32,8 +32,10 @@ class Asset:
     def contents(self) -> bytes:
         return self._contents
 
-    def get_vfs_filename(self) -> str:
+    def get_vfs_filename(self, filename_with_hash: bool = True) -> str:
         """File name, made of the prefix, the SHA-1 of the contents, and the extension."""
+        if self.prefix and not filename_with_hash:
+            return self.prefix + self.extension
         digest = hashlib.sha1(self.contents).hexdigest()
         return "-".join(filter(None, [self.prefix, digest])) + self.extension
 

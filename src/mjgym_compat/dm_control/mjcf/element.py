@@ -4,13 +4,12 @@ import copy
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from lxml import etree
 
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control.mjcf import debugging
 from mjgym_compat.dm_control.mjcf.attribute import BasePath, File, Identifier, Memory, Reference
 from mjgym_compat.dm_control.mjcf.constants import PREFIX_SEPARATOR
 from mjgym_compat.dm_control.mjcf.namescope import UNNAMED as UNNAMED_PREFIX
@@ -19,7 +18,6 @@ from mjgym_compat.dm_control.mjcf.schema import ElementSpec, collect_namespaces,
 
 UNNAMED = "unnamed_model"
 _ORDERED = ("spatial", "fixed")  # whose children have an order
-_STATEFUL = ("intvelocity", "cylinder", "muscle")
 _ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
 _SEPARATE = ("worldbody", "default", "asset")  # sections that models do not share
 _EITHER = ("visual", "statistic")  # sections where the values of the outer model stand
@@ -35,12 +33,11 @@ class Element:
     _children: "list[Element]"
     _single: "dict[str, Element]"
     _removed: bool
-    _stacks: dict[str | None, Any]  # lines that made it (None) and set its attributes
 
     def __init__(self, spec: ElementSpec, parent: "Element | None", root: "RootElement") -> None:
         self.__dict__.update(
             _spec=spec, _parent=parent, _root=root, _values={}, _children=[], _single={},
-            _removed=False, _stacks={None: debugging.get_current_stack_trace()},
+            _removed=False,
         )  # fmt: skip
 
     # What it is.
@@ -103,7 +100,7 @@ class Element:
         if child is None:
             raise self._no_attribute(name)
         if child.repeated:
-            return ElementList(self, child, [c for c in self.all_children() if c.spec is child])
+            return ElementList(self, child, [c for c in self.all_children() if c.tag == name])
         return self._only(child)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -141,6 +138,7 @@ class Element:
         value = self._values.get(name)
         if isinstance(value, Element) and value.is_removed:
             kind = self._spec.attributes[name]
+            self._require(name)
             self._values.pop(name)
             if isinstance(kind, Reference) and kind.namespace.startswith("@"):
                 self._values.pop(kind.namespace[1:], None)
@@ -220,8 +218,6 @@ class Element:
         kind = self._spec.attributes[name]
         if isinstance(kind, Reference) and isinstance(value, Element) and not self.referred(kind):
             self._put(kind.namespace[1:], value.spec.namespace)
-        if stack := debugging.get_current_stack_trace():
-            self._stacks[name] = stack
 
     def _only(self, spec: ElementSpec) -> "Element | None":
         """The only child of its kind, created on first access unless it is on demand."""
@@ -253,6 +249,14 @@ class Element:
             if not spec.repeated:
                 self._only(spec)
         return self._existing()
+
+    def get_children(self, element_name: str) -> Any:
+        if element_name not in self._spec.children:
+            raise AttributeError(
+                f"<{element_name}> is not a valid child of <{self.tag}>"
+                f"{or_else(element_name, list(self._spec.children))}"
+            )
+        return getattr(self, element_name)
 
     def _attached_sections(self) -> "list[Element]":
         """This section in directly attached models, if it lists their elements too."""
@@ -286,6 +290,7 @@ class Element:
             self._single[element_name] = child
         if spec.identifier and not isinstance(self, AttachmentFrame):
             self.namescope.enter(child)
+        self.namescope.renumber()
         return child
 
     def remove(self, affect_attachments: bool = False) -> None:
@@ -321,6 +326,7 @@ class Element:
         else:
             parent._single.pop(self.tag, None)
         self._removed = True
+        self.namescope.renumber()
 
     def attach(self, attachment: "RootElement") -> "AttachmentFrame":
         """Attach a model to this body, or to its parent at the pose of this site.
@@ -386,16 +392,6 @@ class Element:
         for other in self._attached_sections():
             children += [c for c in other._existing() if c.spec.repeated]
         return children
-
-    def enter_scope(self, scope_identifier: str) -> "Element | None":
-        try:
-            scope: NameScope = self.namescope
-            for name in filter(None, scope_identifier.split(PREFIX_SEPARATOR)):
-                scope = scope.inner(name)
-        except KeyError:
-            return None
-        root: Element = scope.mjcf_model
-        return root
 
     def resolve_references(self) -> None:
         for name, kind in self._spec.attributes.items():
@@ -464,41 +460,18 @@ class Element:
     def to_xml(
         self,
         prefix_root: NameScope | None = None,
-        debug_context: dict[Any, "Element"] | None = None,
+        debug_context: Any = None,
         *,
         precision: int = 17,
         zero_threshold: float = 0.0,
         self_only: bool = False,
+        filename_with_hash: bool = True,
     ) -> Any:
         """The element as an lxml element."""
-        writer = _Writer(prefix_root or self.namescope, precision, zero_threshold, debug_context)
+        del debug_context
+        scope = prefix_root or self.namescope
+        writer = _Writer(scope, precision, zero_threshold, hashed=filename_with_hash)
         return writer.write(self, self_only)
-
-    def get_attribute_xml_string(
-        self,
-        attribute_name: str,
-        prefix_root: NameScope | None = None,
-        *,
-        precision: int = 17,
-        zero_threshold: float = 0.0,
-    ) -> str | None:
-        name, above = _inner(attribute_name), self._parent
-        in_class = "childclass" in self._values
-        while above is not None:
-            in_class, above = in_class or "childclass" in above._values, above._parent
-        writer = _Writer(prefix_root, precision, zero_threshold)
-        if name == "class" and self.tag == "default":
-            return self.prefixed_identifier(prefix_root)
-        if name == self._spec.identifier and name not in self._values:
-            return None
-        text: str | None = writer.attributes(self, in_class).get(name)
-        return text
-
-    def get_init_stack(self) -> Any:
-        return self._stacks[None]
-
-    def get_last_modified_stacks_for_all_attributes(self) -> dict[str, Any]:
-        return {_outer(name): stack for name, stack in self._stacks.items() if name is not None}
 
     def to_xml_string(
         self,
@@ -509,11 +482,15 @@ class Element:
         *,
         precision: int = 17,
         zero_threshold: float = 0.0,
-        filter_null_assets: bool = True,
+        filename_with_hash: bool = True,
     ) -> str:
-        del debug_context, filter_null_assets
+        del debug_context
         xml = self.to_xml(
-            prefix_root, precision=precision, zero_threshold=zero_threshold, self_only=self_only
+            prefix_root,
+            precision=precision,
+            zero_threshold=zero_threshold,
+            self_only=self_only,
+            filename_with_hash=filename_with_hash,
         )
         if self_only and self._existing():
             xml.text = "..."
@@ -530,15 +507,6 @@ class Element:
 
     def __repr__(self) -> str:
         return f"MJCF Element: {self}"
-
-    def __getitem__(self, key: Any) -> NoReturn:
-        raise TypeError(f"{type(self).__name__!r} object is not subscriptable")
-
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        raise TypeError(f"{type(self).__name__!r} object does not support item assignment")
-
-    def __delitem__(self, key: Any) -> NoReturn:
-        raise TypeError(f"{type(self).__name__!r} object does not support item deletion")
 
     def __copy__(self) -> Any:
         raise NotImplementedError("only whole models can be copied")
@@ -672,12 +640,16 @@ class RootElement(Element):
         values = _reconciled(self.root_model, attachment)
         body = place.parent if place.tag == "site" else place
         assert body is not None
-        scope = self.namescope
-        if attachment.model == UNNAMED:
-            attachment.model = scope.free_name(UNNAMED, len(self.attached_models))
-        scope.attach(attachment.namescope)
+        attachment.model = self.namescope.free_name(attachment.model)
+        self.namescope.attach(attachment.namescope)
         frame = AttachmentFrame(body, place if place.tag == "site" else None, attachment)
-        body._children.append(frame)
+        siblings, index = body._children, len(body._children)
+        if place.tag == "site":  # after it, and after what is attached there already
+            index = 1 + next(i for i, child in enumerate(siblings) if child is place)
+            while index < len(siblings) and isinstance(siblings[index], AttachmentFrame):
+                index += 1
+        siblings.insert(index, frame)
+        self.namescope.renumber()
         self.attached_models.append(attachment)
         attachment._frame = frame
         for section, name, value in values:
@@ -701,6 +673,10 @@ class RootElement(Element):
         """Copy the contents of another model into this one."""
         if other.attached_models:
             raise NotImplementedError("a model that others are attached to cannot be copied")
+        _drop_dead_references(other)
+        if not override_attributes:
+            _refuse_clashes(self, other)
+        _drop_dead_references(self)
         made: dict[int, Element] = {id(other): self, id(other.worldbody): self.worldbody}
         _copy_into(self, other, override_attributes, made)
         for copied in list(made.values()):
@@ -840,51 +816,70 @@ def _reconciled(outer: RootElement, inner: RootElement) -> list[tuple[Element, s
     return values
 
 
+def _drop_dead_references(element: Element) -> None:
+    """Clear references to what was removed; AttributeError for one that an element needs."""
+    element.get_attributes()
+    for child in element._existing():
+        _drop_dead_references(child)
+
+
 def _namesake(child: Element, target: Element) -> Element | None:
-    """The child of `target` with the same kind and name as `child`."""
+    """The element of the target's model with the kind and name of `child`.
+
+    Raises:
+        ValueError: it is no child of the target.
+    """
     name = child._values.get(child.spec.identifier or "")
-    for other in target._children:
-        if (
-            name
-            and other.spec is child.spec
-            and other._values.get(child.spec.identifier or "") == name
-        ):
-            return other
-    return None
+    found = target.root.find(child.spec.namespace, name) if name else None
+    if found is not None and found.parent is not target:
+        raise ValueError(f"<{child.tag}> {name!r} is a child of another element already")
+    return found
 
 
-def _copy_into(target: Element, source: Element, override: bool, made: dict[int, Element]) -> None:
-    for name, value in source._values.items():
-        if source._parent is None:
-            continue
+def _refuse_clashes(target: Element, source: Element) -> None:
+    """Raise ValueError for names and values of the source that its copy would have twice."""
+    for name, value in source._values.items() if source._parent is not None else ():
         present = target._value(name)
-        if present is not None and not override and not np.array_equal(present, value):
+        if present is not None and not np.array_equal(present, value):
             raise ValueError(
                 f"Conflicting values for attribute `{name}` of <{source.tag}>:"
                 f" {present} and {value}"
             )
+    for child in source._single.values():
+        if (twin := target._single.get(child.tag)) is not None:
+            _refuse_clashes(twin, child)
+    for child in source._children:
+        _refuse_names(target.root, child)
+
+
+def _refuse_names(root: "RootElement", element: Element) -> None:
+    name = element._values.get(element.spec.identifier or "")
+    if name and root.find(element.spec.namespace, name) is not None:
+        raise ValueError(f"Duplicated identifier {name!r} in namespace <{element.spec.namespace}>")
+    for child in [*element._single.values(), *element._children]:
+        _refuse_names(root, child)
+
+
+def _copy_into(target: Element, source: Element, override: bool, made: dict[int, Element]) -> None:
+    for name, value in source._values.items() if source._parent is not None else ():
         target._write(name, value.copy() if isinstance(value, np.ndarray) else value)
     for child in source._single.values():
-        present_child = target._only(child.spec)
-        if present_child is None:
-            present_child = Element(child.spec, target, target.root)
-            target._single[child.tag] = present_child
+        twin = target._only(child.spec)
+        if twin is None:
+            twin = target._single[child.tag] = Element(child.spec, target, target.root)
             if child.spec.identifier:
-                target.namescope.enter(present_child)
-        made[id(child)] = present_child
-        _copy_into(present_child, child, override, made)
+                target.namescope.enter(twin)
+        made[id(child)] = twin
+        _copy_into(twin, child, override, made)
     for child in source._children:
-        twin = _namesake(child, target)
-        if twin is not None:  # of the same name in the same place: one element
-            made[id(child)] = twin
-            _copy_into(twin, child, override, made)
-            continue
-        copied = Element(child.spec, target, target.root)
-        target._children.append(copied)
-        made[id(child)] = copied
-        _copy_into(copied, child, override, made)
-        if child.spec.identifier:
-            target.namescope.enter(copied)
+        twin = _namesake(child, target) if override else None
+        if twin is None:
+            twin = Element(child.spec, target, target.root)
+            target._children.append(twin)
+            if child.spec.identifier:
+                target.namescope.enter(twin)
+        made[id(child)] = twin
+        _copy_into(twin, child, override, made)
 
 
 class _Writer:
@@ -893,8 +888,8 @@ class _Writer:
     Args:
         scope: scope that names are relative to.
         zero_threshold: smaller numbers are written as 0.
-        made: filled with the element behind each lxml element.
         unnamed: whether to number elements without a name.
+        hashed: whether names of files have a hash of their contents.
     """
 
     def __init__(
@@ -902,11 +897,11 @@ class _Writer:
         scope: NameScope | None,
         precision: int = 17,
         zero_threshold: float = 0.0,
-        made: dict[Any, Element] | None = None,
         unnamed: bool = True,
+        hashed: bool = True,
     ) -> None:
         self._scope, self._format = scope, (precision, zero_threshold)
-        self._made, self._unnamed = made, unnamed
+        self._unnamed, self._hashed = unnamed, hashed
 
     def write(self, element: Element, self_only: bool = False) -> Any:
         in_class = False  # whether a body above gives a default class
@@ -919,7 +914,6 @@ class _Writer:
         return self._element(element, in_class, self_only)
 
     def _element(self, element: Element, in_class: bool, self_only: bool = False) -> Any:
-        spec = element.spec
         in_class = in_class or "childclass" in element._values
         xml = self.attributes(element, in_class)
         if self_only:
@@ -928,11 +922,8 @@ class _Writer:
             self._root(element, xml)
             return xml
         children = element._existing()
-        if spec.name == "actuator":
-            children = sorted(children, key=_is_stateful)
         for child in children:
-            inside = child.root is element.root and not isinstance(child, AttachmentFrame)
-            written = self._element(child, in_class and inside)
+            written = self._element(child, in_class and child.root is element.root)
             if child.spec.repeated or child.spec.on_demand or len(written) or written.attrib:
                 xml.append(written)
         return xml
@@ -941,8 +932,6 @@ class _Writer:
         """An lxml element without children."""
         spec = element.spec
         xml = etree.Element(spec.name)
-        if self._made is not None:
-            self._made[xml] = element
         outside = isinstance(element._parent, AttachmentFrame)  # its name ends with a prefix
         framed = outside or isinstance(element, AttachmentFrame)
         if not framed:
@@ -952,7 +941,7 @@ class _Writer:
                 self._attribute(element, "class", xml)
             elif not in_class:
                 xml.set("class", element.root.default.prefixed_identifier(self._scope))
-        for name in element._values:
+        for name in list(element._values):  # of which references to what was removed go
             if name not in xml.attrib and name != spec.identifier:
                 self._attribute(element, name, xml)
         if framed and (spec.identifier or not outside):
@@ -971,8 +960,6 @@ class _Writer:
 
     def _defaults(self, root: RootElement) -> Any:
         xml = etree.Element("default")
-        if self._made is not None:
-            self._made[xml] = root.default
         for model in root.all_models():
             own = self._element(model.default, False)
             own.set("class", model.default.prefixed_identifier(self._scope))
@@ -994,10 +981,7 @@ class _Writer:
             xml.set(name, value.prefixed_identifier(self._scope))
         elif isinstance(kind, Reference):
             xml.set(name, element.namescope.full_prefix(self._scope) + value)
+        elif isinstance(kind, File):
+            xml.set(name, value.get_vfs_filename(self._hashed))
         elif (text := kind.text(value, *self._format)) is not None:
             xml.set(name, text)
-
-
-def _is_stateful(actuator: Element) -> bool:
-    dynamics = actuator._values.get("dyntype", "none")
-    return actuator.tag in _STATEFUL or dynamics != "none"

@@ -1,4 +1,4 @@
-"""Names of elements in a model and in the models attached to it."""
+"""Scopes of names: a model's, and those of the models attached to it."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ UNNAMED = "/unnamed_"
 
 
 class NameScope:
-    """Names of the elements of one model.
+    """The names in one model.
 
     Args:
         name: the model's name, which prefixes its elements' names once it is attached.
@@ -69,9 +69,9 @@ class NameScope:
         """Scope of an attached model; KeyError if there is none."""
         return self._inner[name]
 
-    def free_name(self, name: str, number: int = 1) -> str:
+    def free_name(self, name: str) -> str:
         """A name that no attached model has: the given one, numbered if it is taken."""
-        free = name
+        free, number = name, 1
         while free in self._inner:
             free = f"{name}_{number}"
             number += 1
@@ -126,7 +126,7 @@ class NameScope:
         raise KeyError(identifier)
 
     def has(self, namespace: str, identifier: str) -> bool:
-        """Whether an element has this name."""
+        """Tell whether an element has this name."""
         try:
             self.get(namespace, identifier)
         except KeyError:
@@ -153,13 +153,9 @@ class NameScope:
         self.revision += 1
 
     def number(self, element: Any) -> int:
-        """Index of an element among the unnamed ones of its kind."""
+        """Index of an element among all of its kind in this model, in the order of the document."""
         namespace = element.spec.namespace
         if namespace not in self._numbers:
-            unnamed = [
-                key
-                for key, member in self._members.get(namespace, {}).items()
-                if member._values.get(member.spec.identifier) is None
-            ]
-            self._numbers[namespace] = {key: i for i, key in enumerate(unnamed)}
+            members = self.mjcf_model.find_all(namespace, exclude_attachments=True)
+            self._numbers[namespace] = {id(member): i for i, member in enumerate(members)}
         return self._numbers[namespace].get(id(element), 0)

@@ -1,6 +1,7 @@
 """MJCF text, files and archives as trees of elements."""
 
 import io
+import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -59,15 +60,34 @@ def from_path(
     )
 
 
-def from_zip(path: Any) -> RootElement:
-    """The model of an archive that holds one MJCF file, and the files that it names."""
+def from_zip(
+    path: Any,
+    model_file: str = "model.xml",
+    escape_separators: bool = False,
+    resolve_references: bool = True,
+) -> RootElement:
+    """The model of an archive, and the files that it names by their paths from the model's folder.
+
+    Args:
+        path: the archive's, or its contents.
+        model_file: the model, where there are several .xml files.
+
+    Raises:
+        ValueError: it is no archive, or has no such model.
+    """
     source = io.BytesIO(path) if isinstance(path, bytes) else path
+    if not zipfile.is_zipfile(source):
+        raise ValueError(f"{path!r:.80} is no ZIP archive")
     with zipfile.ZipFile(source) as archive:
-        assets = {Path(name).name: archive.read(name) for name in archive.namelist()}
-    models = [name for name in assets if name.endswith(".xml")]
-    if len(models) != 1:
-        raise ValueError(f"expected one .xml file, got {models}")
-    return from_xml_string(assets.pop(models[0]), assets=assets)
+        files = {name: archive.read(name) for name in archive.namelist() if name[-1] != "/"}
+    models = [name for name in files if name.endswith(".xml")]
+    if len(models) > 1:
+        models = [name for name in models if name == model_file]
+    if not models:
+        raise ValueError(f"the archive has no {model_file!r}; its files are {', '.join(files)}")
+    text, folder = files.pop(models[0]), os.path.dirname(models[0])
+    assets = {os.path.relpath(name, folder or "."): data for name, data in files.items()}
+    return from_xml_string(text, escape_separators, "", resolve_references, assets)
 
 
 def _parse(text: str | bytes) -> Any:
@@ -86,13 +106,19 @@ def _parse(text: str | bytes) -> Any:
 class _Reader:
     """Reads MJCF; `folder` and `assets` hold its files, `escape` replaces "/" in names."""
 
-    def __init__(self, folder: Path, assets: dict[str, bytes], escape: bool) -> None:
+    def __init__(
+        self, folder: Path, assets: dict[str, bytes], escape: bool, inside: tuple[str, ...] = ()
+    ) -> None:
         self._folder, self._assets, self._escape = folder, assets, escape
+        self._inside = inside  # files that include this one
 
     def read(self, xml: Any, resolve: bool) -> RootElement:
         if xml.tag != "mujoco":
             raise ValueError(f"root element of the XML should be <mujoco>: got <{xml.tag}>")
-        self._include(xml, self._folder)
+        included = [self._included(part, resolve) for part in xml.findall("include")]
+        for part in xml.findall("include"):
+            xml.remove(part)
+        self._inline(xml, self._inside)
         root = RootElement(self._named(xml.get("model")), str(self._folder), self._assets)
         for compiler in xml.findall("compiler"):  # the folders that files are in come first
             root.compiler.set_attributes(
@@ -104,15 +130,33 @@ class _Reader:
                 known = or_else(part.tag, list(root.spec.children))
                 raise ValueError(f"<{part.tag}> is not a valid child of <mujoco>{known}")
             self._children(section, part)
+        for model in included:
+            root.include_copy(model)
         if resolve:
             root.resolve_references()
         return root
 
-    def _include(self, xml: Any, folder: Path) -> None:
+    def _file(self, include: Any, inside: tuple[str, ...]) -> tuple[str, Any]:
+        """Name and lxml element of an included file."""
+        name = include.get("file")
+        if name is None:
+            raise ValueError("<include> names no file")
+        if name in inside:
+            raise ValueError(f"{name} includes itself")
+        owner = RootElement(None, str(self._folder), self._assets)
+        return name, _parse(owner.read_file(name, ""))
+
+    def _included(self, include: Any, resolve: bool) -> RootElement:
+        """The model of a file that the document includes: it follows what the document says."""
+        name, xml = self._file(include, self._inside)
+        folder = self._folder if name in self._assets else (self._folder / name).parent
+        inside = (*self._inside, name)
+        return _Reader(folder, self._assets, self._escape, inside).read(xml, resolve)
+
+    def _inline(self, xml: Any, inside: tuple[str, ...]) -> None:
         for include in list(xml.iter("include")):
-            name = include.get("file")
-            inner = _parse(RootElement(None, str(folder), self._assets).read_file(name, ""))
-            self._include(inner, (folder / name).parent)
+            name, inner = self._file(include, inside)
+            self._inline(inner, (*inside, name))
             parent = include.getparent()
             place = parent.index(include)
             parent.remove(include)
@@ -122,7 +166,8 @@ class _Reader:
     def _named(self, name: str | None) -> str | None:
         if name is None or not self._escape:
             return name
-        return name.replace(PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE)
+        doubled = name.replace(PREFIX_SEPARATOR_ESCAPE, PREFIX_SEPARATOR_ESCAPE * 2)
+        return doubled.replace(PREFIX_SEPARATOR, PREFIX_SEPARATOR_ESCAPE)
 
     def _children(self, element: Element, xml: Any) -> None:
         element.set_attributes(**self._attributes(element.spec, xml))
@@ -131,7 +176,8 @@ class _Reader:
 
     def _child(self, parent: Element, xml: Any) -> None:
         spec = parent.spec.children.get(xml.tag)
-        if xml.tag == "default" and xml.get("class") == PREFIX_SEPARATOR:  # as models are written
+        written = xml.tag == "default" and xml.get("class") == PREFIX_SEPARATOR  # by PyMJCF
+        if written and not self._escape:
             self._children(parent, xml)
             return
         if spec is not None and not spec.repeated and parent._only(spec) is not None:
@@ -146,9 +192,8 @@ class _Reader:
         attributes: dict[str, Any] = {}
         for name, value in xml.attrib.items():
             kind = spec.attributes.get(name)
-            if name == "class" and value == PREFIX_SEPARATOR:
-                continue
-            if isinstance(kind, Identifier) and value.startswith(PREFIX_SEPARATOR + UNNAMED):
+            unnamed = isinstance(kind, Identifier) and value.startswith(PREFIX_SEPARATOR + UNNAMED)
+            if not self._escape and (unnamed or (name, value) == ("class", PREFIX_SEPARATOR)):
                 continue
             if isinstance(kind, Identifier | Reference):
                 attributes["dclass" if name == "class" else name] = self._named(value)

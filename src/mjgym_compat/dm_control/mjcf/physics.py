@@ -1,18 +1,19 @@
 """A compiled model, indexed by the elements that it was made of."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
 from mjgym.sim import fields
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control.mjcf import debugging
 from mjgym_compat.dm_control.mjcf.constants import FRAME
 from mjgym_compat.dm_control.mjcf.element import Element, RootElement
-from mjgym_compat.dm_control.mujoco import Physics as PhysicsOfText
+from mjgym_compat.dm_control.mujoco import Physics as NamedPhysics
 from mjgym_compat.dm_control.mujoco.index import COLUMNS
 
+# Attributes of models by which nothing is computed.
+_LOOKS = {"rgba", "matid", "emission", "specular", "shininess", "reflectance", "needstage"}
 _INPUTS = (
     *("qpos", "qvel", "act", "ctrl", "mocap_pos", "mocap_quat", "qfrc_applied", "xfrc_applied"),
     *("qacc_warmstart", "time"),
@@ -62,9 +63,9 @@ class Binding:
     Names are those of the engine's fields, with the kind's prefix or without.
     """
 
-    _physics: "Physics"
+    _physics: "Binds"
 
-    def __init__(self, physics: "Physics", namespace: str, names: str | tuple[str, ...]) -> None:
+    def __init__(self, physics: "Binds", namespace: str, names: str | tuple[str, ...]) -> None:
         kind = {FRAME: "body", _MOCAP: "body"}.get(namespace, namespace)
         if kind not in fields.KINDS:
             raise ValueError(f"elements of {namespace!r} cannot be bound to physics")
@@ -114,7 +115,10 @@ class Binding:
         field = self._field(name)
         if field.computed and self._physics.is_dirty:
             self._physics.forward()
-        bound = np.array(field.values[field.rows]).view(BoundArray)
+        values = field.values[field.rows]
+        if not isinstance(values, np.ndarray):  # one number
+            return values
+        bound = values.copy().view(BoundArray)
         bound._binding, bound._name = self, name
         return bound
 
@@ -134,7 +138,7 @@ class Binding:
             getattr(model, f"{self._kind}_sameframe")[self._ids] = 0
             if short in _INERTIAL:
                 model.body_simple[self._ids] = 0
-        if not field.computed:
+        if not field.computed and short not in _LOOKS:
             physics.mark_as_dirty()
 
     def _index(self, key: Any) -> tuple[str, Any]:
@@ -164,7 +168,7 @@ class Binding:
 
 
 class _EmptyBinding:
-    """Binding of no elements."""
+    """A binding without elements."""
 
     def __init__(self) -> None:
         self.__dict__["empty"] = np.empty(0)
@@ -179,31 +183,24 @@ class _EmptyBinding:
         raise ValueError("Cannot assign a value to an empty binding.")
 
 
-class Physics(PhysicsOfText):
-    """A compiled model and its state; `bind` finds the numbers of elements."""
+class Binds:
+    """Mixin of a physics: `bind` finds the numbers of the elements that it was compiled from."""
 
+    model: Any
+    data: Any
+    from_xml_string: Callable[..., Any]
+    reload_from_xml_string: Callable[..., Any]
     _dirty = False
-    _bindings: dict[Any, Any]
+    _bound: tuple[Any, dict[Any, Any]] = (None, {})  # the MjData, and its bindings
 
     @classmethod
     def from_mjcf_model(cls, mjcf_model: RootElement) -> Self:
         """The physics of a model."""
-        physics: Self = cls._compiled(cls.from_xml_string, mjcf_model)
+        physics: Self = cls.from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
         return physics
 
     def reload_from_mjcf_model(self, mjcf_model: RootElement) -> None:
-        self._compiled(self.reload_from_xml_string, mjcf_model)
-
-    @staticmethod
-    def _compiled(load: Callable[[str, Mapping[str, bytes]], Any], model: RootElement) -> Any:
-        try:
-            return load(model.to_xml_string(), model.get_assets())
-        except ValueError as error:
-            raise debugging.explained(error, model) from None
-
-    def _use(self, data: Any) -> None:
-        super()._use(data)
-        self._bindings, self._dirty = {}, False
+        self.reload_from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
 
     @property
     def is_dirty(self) -> bool:
@@ -213,19 +210,22 @@ class Physics(PhysicsOfText):
         self._dirty = True
 
     def forward(self) -> None:
-        super().forward()
+        super().forward()  # type: ignore[misc]
         self._dirty = False
 
-    def bind(self, mjcf_elements: Element | Iterable[Element] | None) -> Any:
+    def bind(self, mjcf_elements: Element | Iterable[Element]) -> Any:
         """Numbers of an element, or of several of one kind, as attributes."""
         if mjcf_elements is None:
-            return None
+            raise ValueError("mjcf_elements is None")
         single = isinstance(mjcf_elements, Element)
         elements = (mjcf_elements,) if isinstance(mjcf_elements, Element) else tuple(mjcf_elements)
         if not elements:
             return _EmptyBinding()
-        if (single, elements) in self._bindings:  # names of many elements take time
-            return self._bindings[single, elements]
+        if self._bound[0] is not self.data.ptr:  # reloaded
+            self._bound = self.data.ptr, {}
+        bindings = self._bound[1]
+        if (single, elements) in bindings:  # names of many elements take time
+            return bindings[single, elements]
         kinds = {_kind(element) for element in elements}
         if len(kinds) > 1:
             raise ValueError(
@@ -234,8 +234,12 @@ class Physics(PhysicsOfText):
             )
         names = tuple(element.full_identifier for element in elements)
         binding = Binding(self, next(iter(kinds)), names[0] if single else names)
-        self._bindings[single, elements] = binding
+        bindings[single, elements] = binding
         return binding
+
+
+class Physics(Binds, NamedPhysics):
+    """A compiled model and its state; `bind` finds the numbers of elements."""
 
 
 def _kind(element: Element) -> str:

@@ -1,14 +1,11 @@
-"""Elements and attributes of MJCF: from the schema that MuJoCo prints, or from a file."""
+"""Elements and attributes of MJCF, from the schema that MuJoCo prints."""
 
 import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import mujoco
-from lxml import etree
 
 from mjgym_compat.dm_control.mjcf.attribute import (
     Array,
@@ -168,14 +165,12 @@ max_bytes: size.memory
 
 
 def _rows(table: str) -> Iterator[tuple[str, str]]:
-    """Parts of each row of a table, before and after the colon."""
     for row in table.strip().replace("\n  ", " ").splitlines():
         words, _, names = row.partition(":")
         yield words, names
 
 
 def _by_name(table: str) -> dict[str, str]:
-    """Part before the colon by each of the names after it."""
     return {name: words for words, names in _rows(table) for name in names.split()}
 
 
@@ -243,7 +238,8 @@ def _type(tag: str, name: str, parents: tuple[str, ...]) -> Text:
 
 
 @functools.cache
-def _printed() -> ElementSpec:
+def schema() -> ElementSpec:
+    """The root element, "mujoco"."""
     rows: list[tuple[int, str, str, list[str]]] = []
     for line in mujoco.mj_printSchema(False, False).splitlines():
         if match := _LINE.match(line):
@@ -307,66 +303,6 @@ def _finish(root: ElementSpec) -> None:
         "default", "default", True, False, default.attributes, default.children
     )
     root.attributes["model"] = Text()
-
-
-# Schemas of files.
-
-
-def parse_schema(schema_path: str | Path) -> ElementSpec:
-    """The root element of a schema file in the form of PyMJCF's `schema.xml`."""
-    return _read(etree.parse(schema_path).getroot())
-
-
-def _read(xml: Any) -> ElementSpec:
-    rows = {row.get("name"): row for row in xml.findall("attributes/attribute")}
-    attributes = {name: _of(_words(row)) for name, row in rows.items()}
-    named = any(isinstance(kind, Identifier) for kind in attributes.values())
-    tag = xml.get("name")
-    spec = ElementSpec(
-        tag,
-        xml.get("namespace", {"worldbody": "body"}.get(tag, tag if named else "")),
-        xml.get("repeated") == "true",
-        xml.get("on_demand") == "true",
-        attributes,
-        {child.get("name"): _read(child) for child in xml.findall("children/element")},
-        tuple(name for name, row in rows.items() if row.get("required") == "true"),
-        {
-            name: row.get("conflict_behavior", "any")
-            for name, row in rows.items()
-            if row.get("conflict_allowed") == "true"
-        },
-    )
-    if xml.get("recursive") == "true":
-        spec.children[spec.name] = spec
-    return spec
-
-
-def _words(row: Any) -> str:
-    """An attribute of a schema file as a row of the table above."""
-    match row.get("type"):
-        case "array":
-            return f"array {row.get('array_type')} {row.get('array_size', '*')}"
-        case "reference":
-            return f"reference {row.get('reference_namespace').replace('attrib:', '@')}"
-        case "file" | "basepath" as kind:
-            return f"{kind} {row.get('path_namespace', 'asset')}"
-        case "keyword":
-            return str(row.get("valid_values"))
-        case kind:
-            return "memory" if row.get("conflict_behavior") == "max_bytes" else str(kind)
-
-
-_OVERRIDDEN: list[ElementSpec] = []
-
-
-def override_schema(schema_path: str | Path | None) -> None:
-    """Replace the schema of models created from now on; None restores the engine's."""
-    _OVERRIDDEN[:] = [] if schema_path is None else [parse_schema(schema_path)]
-
-
-def schema() -> ElementSpec:
-    """The root element, "mujoco"."""
-    return _OVERRIDDEN[0] if _OVERRIDDEN else _printed()
 
 
 @functools.cache

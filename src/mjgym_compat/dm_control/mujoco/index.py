@@ -1,15 +1,31 @@
 """Fields of MjData and MjModel with named rows and columns: `named.data.xpos["torso", "z"]`."""
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import mujoco
 import numpy as np
+from mujoco.introspect.structs import STRUCTS
 
 from mjgym.sim import fields
 from mjgym.util.suggestions import or_else
-from mjgym_compat.dm_control.mujoco.bindings import array_sizes
+
+
+def _size(part: Any) -> Any:
+    return getattr(mujoco, part, part) if isinstance(part, str) else part
+
+
+array_sizes = {
+    struct.lower(): {
+        field.name: tuple(_size(part) for part in extent)
+        for field in STRUCTS[struct].fields
+        if (extent := getattr(field, "array_extent", None))
+    }
+    for struct in ("mjModel", "mjData")
+}
+"""Axis sizes of the arrays of "mjmodel" and "mjdata": names of fields of MjModel, or numbers."""
 
 COLUMNS = {
     "quat": ("qw", "qx", "qy", "qz"),
@@ -17,6 +33,10 @@ COLUMNS = {
     "mat": tuple(row + column for row in "xyz" for column in "xyz"),
     "": ("x", "y", "z"),
 }
+_NO_COLUMNS = re.compile(
+    r"^flex|^mesh_(face|poly|pos|quat|scale)|^skin_(bone|face|vert)"
+    r"|friction$|^light_(ambient|attenuation|diffuse|specular)|intprm$"
+)
 _KINDS = {k.count: kind for kind, k in fields.KINDS.items()} | {
     f"n{kind}": kind for kind in ("numeric", "text", "tuple", "skin", "flex", "exclude", "plugin")
 }
@@ -27,18 +47,9 @@ _ALWAYS_SEVERAL = (fields.QPOS, fields.QVEL, "nsensordata", "nnumericdata")
 
 def columns_of(field: str, sizes: tuple[Any, ...]) -> tuple[str, ...]:
     """The column names of a field, () if it has none."""
-    names = next(c for end, c in COLUMNS.items() if field.endswith(end))
-    return names if len(sizes) == 2 and sizes[1] == len(names) else ()
-
-
-_COLUMN_ID_TO_FIELDS: dict[tuple[str, ...], set[str]] = {
-    columns: set() for columns in COLUMNS.values()
-}
-"""Fields by their column names."""
-for _sizes in array_sizes.values():
-    for _field, _shape in _sizes.items():
-        if _columns := columns_of(_field, _shape):
-            _COLUMN_ID_TO_FIELDS[_columns].add(_field)
+    names = next(c for end, c in COLUMNS.items() if field.removesuffix("0").endswith(end))
+    named = len(sizes) == 2 and sizes[1] == len(names) and not _NO_COLUMNS.search(field)
+    return names if named else ()
 
 
 class Axis:
@@ -46,14 +57,15 @@ class Axis:
 
     Args:
         kind: kind of the named elements, for messages.
-        rows: row index, or slice of rows, by name.
+        names: of all elements, "" if one has none.
+        rows: row index, or slice of rows, by name; the index of the name without it.
     """
 
-    def __init__(self, kind: str, rows: Mapping[str, Any]) -> None:
-        self.kind = kind
-        self._rows = rows
+    def __init__(self, kind: str, names: list[str], rows: Mapping[str, Any] | None = None) -> None:
+        self.kind, self._names = kind, names
+        self._rows = {n: i for i, n in enumerate(names) if n} if rows is None else rows
 
-    def convert(self, key: Any) -> Any:
+    def convert_key_item(self, key: Any) -> Any:
         """An index of numbers; lists of names become lists of rows."""
         if key is Ellipsis or key is None:
             raise IndexError(f"{key!r} cannot be used to index a named field")
@@ -62,7 +74,7 @@ class Axis:
         if isinstance(key, np.ndarray) and key.dtype.kind not in "OSU":
             return key
         if isinstance(key, list | np.ndarray):
-            rows = [self.convert(part) for part in key]
+            rows = [self.convert_key_item(part) for part in key]
             if any(isinstance(row, slice) for row in rows):  # one after another
                 return [i for row in rows for i in range(row.start, row.stop)]
             return rows
@@ -76,6 +88,11 @@ class Axis:
             raise KeyError(f"no {self.kind} {text!r}{or_else(text, self._rows)}")
         return self._rows[text]
 
+    @property
+    def names(self) -> list[str]:
+        """The names of the elements, in order; "" if one has none."""
+        return self._names
+
     def labels(self, count: int) -> list[str]:
         """The name of each row, "" if it has none."""
         names = [""] * count
@@ -85,33 +102,41 @@ class Axis:
         return names
 
 
-def _names(model: mujoco.MjModel, kind: str) -> dict[str, int]:
-    number, count = fields.object_of(kind), _count(model, kind)
-    names = (mujoco.mj_id2name(model, number, i) for i in range(count))
-    return {name: i for i, name in enumerate(names) if name}
-
-
-def _count(model: mujoco.MjModel, kind: str) -> int:
+def _names(model: mujoco.MjModel, kind: str) -> list[str]:
+    number = fields.object_of(kind)
     size = fields.KINDS[kind].count if kind in fields.KINDS else f"n{kind}"
-    return int(getattr(model, size))
+    return [mujoco.mj_id2name(model, number, i) or "" for i in range(getattr(model, size))]
 
 
 def _axis(model: mujoco.MjModel, size: Any) -> Axis:
     if size in _UNEVEN:
         kind, address, count = _UNEVEN[size]
         names = _names(model, kind)
-        ids = np.array(list(names.values()), dtype=np.int64)
+        ids = np.arange(len(names))
         if size in fields.UNEVEN:
             first, counts = fields.spans(model, size, ids)
         else:
             first, counts = getattr(model, address)[ids], getattr(model, count)[ids]
-        several = size in _ALWAYS_SEVERAL or (counts > 1).any()
-        spans = zip(names, first.tolist(), counts.tolist(), strict=True)
-        return Axis(
-            kind, {name: slice(a, a + n) if several else a for name, a, n in spans if n and a >= 0}
-        )
+        here = (counts > 0) & (first >= 0)
+        several = size in _ALWAYS_SEVERAL or (counts[here] > 1).any()
+        rows: dict[str, Any] = {}
+        for i in ids.tolist():
+            begin, end = (int(first[i]), int(first[i] + counts[i])) if here[i] else (0, 0)
+            rows[names[i]] = slice(begin, end) if several or not here[i] else begin
+        if size == "nmocap":  # of the bodies, those that are
+            names = [name for name, there in zip(names, here, strict=True) if there]
+            rows = {name: rows[name] for name in names}
+        rows.pop("", None)
+        return Axis(kind, names, rows)
     kind = _KINDS.get(size, "")
-    return Axis(kind or f"name on the axis {size}", _names(model, kind) if kind else {})
+    return Axis(kind or f"name on the axis {size}", _names(model, kind) if kind else [])
+
+
+class Axes(NamedTuple):
+    """Axes of a named field; `col` is None for one of one dimension."""
+
+    row: Axis
+    col: Axis | None = None
 
 
 def make_axis_indexers(model: Any) -> Mapping[Any, Axis]:
@@ -144,10 +169,15 @@ class FieldIndexer(np.lib.mixins.NDArrayOperatorsMixin):
         if len(parts) > len(self._axes):
             raise IndexError(f"Index tuple has {len(parts)} parts, {self._name} {len(self._axes)}")
         try:
-            index = tuple(a.convert(k) for a, k in zip(self._axes, parts, strict=False))
+            index = tuple(a.convert_key_item(k) for a, k in zip(self._axes, parts, strict=False))
         except KeyError as error:
             raise KeyError(f"{self._name}: {error.args[0]}") from None
         return index if isinstance(key, tuple) else index[0]
+
+    @property
+    def axes(self) -> Axes:
+        """The names of rows and columns, `axes.row.names` and `axes.col.names`."""
+        return Axes(*self._axes)
 
     def __getitem__(self, key: Any) -> Any:
         return self._read()[self._convert_key(key)]
@@ -221,7 +251,7 @@ class StructIndexer:
         columns = columns_of(name, sizes)
         by_size = [self._axes[size] for size in sizes[: values.ndim]]
         if columns:
-            by_size[1] = Axis("column", {column: i for i, column in enumerate(columns)})
+            by_size[1] = Axis("column", list(columns))
         read = functools.partial(getattr, source, name)
         field = self.__dict__[name] = FieldIndexer(read, name, tuple(by_size))
         return field
@@ -236,6 +266,3 @@ class StructIndexer:
         source = self.__dict__["_struct"]
         is_array = {n: isinstance(getattr(source, n, None), np.ndarray) for n in self._sizes}
         return {name: getattr(self, name) for name, found in is_array.items() if found}
-
-
-struct_indexer = StructIndexer

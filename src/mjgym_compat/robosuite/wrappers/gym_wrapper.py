@@ -13,6 +13,7 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env`; `reset(seed=)` seeds the episode. As in robosuite, the horizon terminates.
 
     Args:
+        env: of `make`, or of the published robosuite.
         keys: entries of the observation; None for "object-state", images and the robots'
             "robot0_proprio-state".
         flatten_obs: whether they are concatenated to a float64 vector; otherwise a dict.
@@ -29,16 +30,16 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         self, env: Any, keys: Sequence[str] | None = None, flatten_obs: bool = True
     ) -> None:
         Wrapper.__init__(self, env)
-        self._plain = env.unwrapped
+        self._plain = getattr(env, "unwrapped", env)  # the published base class has none
         self.name = "_".join(["".join(env.robot_names), type(self._plain).__name__])
-        self.reward_range = (0, env.reward_scale)
+        self.reward_range = (0, getattr(env, "reward_scale", None))
+        observation = env.observation_spec()
         if keys is None:
-            keys = [*(["object-state"] if env.use_object_obs else [])]
-            keys += [f"{camera}_image" for camera in env.camera_names]
+            keys = [*(["object-state"] if "object-state" in observation else [])]
+            keys += [f"{camera}_image" for camera in env.camera_names if env.use_camera_obs]
             keys += [f"robot{i}_proprio-state" for i in range(env.num_robots)]
         self.keys = list(keys)
         self.flatten_obs = flatten_obs
-        observation = env.observation_spec()
         if missing := [key for key in self.keys if key not in observation]:
             raise ValueError(f"keys: the observation has no {', '.join(missing)}")
         chosen = self._chosen(observation)
@@ -68,7 +69,11 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         """Start an episode; see `gymnasium.Env.reset`. There are no options."""
         gymnasium.Env.reset(self, seed=seed)
         if seed is not None:
-            self._plain.reseed(seed)
+            if hasattr(self._plain, "reseed"):
+                self._plain.reseed(seed)
+            else:  # the published one's samplers share its generator
+                fresh = np.random.default_rng(seed)
+                self._plain.rng.bit_generator.state = fresh.bit_generator.state
         return self._chosen(self.env.reset()), {}
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:

@@ -27,11 +27,7 @@ ALGORITHMS = {
 
 
 def find(name: str) -> "type[Agent]":
-    """Look up an algorithm by name, or a custom one as "module:Class".
-
-    Raises:
-        ConfigError: there is no such algorithm; the message names the nearest.
-    """
+    """Look up an algorithm by name, or a custom one as "module:Class"."""
     reference = name
     if ":" not in name:
         if name.lower() not in ALGORITHMS:

@@ -4,8 +4,8 @@
     minimise  -log pi(u_t|s_t) (R_t - V(s_t)) + c1 (V(s_t) - R_t)^2 - c2 H(pi)
 
 with one step of RMSProp for each rollout. Time limits end a return with the value of what the
-episode had come to. Unlike the paper's, the networks have no recurrent layer, and the deviations of
-the policy are separate parameters.
+episode had come to. The paper's networks share their layers and have deviations that are outputs:
+`shared_network=true deviations=softplus`.
 """
 
 from collections.abc import Iterator
@@ -39,8 +39,9 @@ class A2C(OnPolicyAgent):
 
     def __init__(self, config: A2CConfig, *sizes: Any) -> None:
         super().__init__(config, *sizes)
-        rate = config.learning_rate
-        self.optimizer = torch.optim.RMSprop(self.parameters(), rate, alpha=0.99, eps=1e-5)
+        self.optimizer = self.optimized(
+            self.parameters(), config.learning_rate, torch.optim.RMSprop, alpha=0.99, eps=1e-5
+        )
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
         loss, metrics = self.rollout_loss(rollout)

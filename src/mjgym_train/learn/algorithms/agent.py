@@ -1,8 +1,9 @@
 """Base class of all algorithms: observation statistics, optimiser steps and checkpoints."""
 
 import math
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,12 +11,15 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.policies.network import AnyPolicy, Policy, Valuation
-from mjgym.policies.run_errors import DivergedError
+from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train.config import Config as AnyConfig
+from mjgym_train.config import EncoderSettings
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.distributions import values_of
-from mjgym_train.learn.networks import plain
+from mjgym_train.learn.networks import arrays, plain
 from mjgym_train.learn.normalization import Normalizer
+from mjgym_train.learn.pictures import Encoder
+from mjgym_train.learn.torch_classes import made_of_torch
 
 Metrics = dict[str, Tensor]
 
@@ -32,22 +36,37 @@ class Agent(ABC, nn.Module):
     Checkpoints contain every attribute that is a module, parameter, buffer or optimiser.
 
     Attributes:
-        Config: type of the algorithm's settings.
         bins: values of each number of an action; None for continuous actions.
         inputs: network inputs for a history of observations.
+        memory: the recurrent unit before the networks; None without one.
         layers: arguments shared by all perceptrons.
     """
 
     Config: ClassVar[type[AnyConfig]]
     bins: int | None = None
+    schedulers: Sequence[torch.optim.lr_scheduler.LRScheduler] = ()
 
     def __init__(self, config: AnyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__()
         self.config = config
         self.action_size = action_size
+        self.encoder: Encoder | None = None
+        if not isinstance(observation_size, int):
+            if not isinstance(config, EncoderSettings):
+                raise ConfigError(
+                    f'env: {config.algorithm} learns from vectors, observation="flat"; from'
+                    " pictures learn td3, ddpg, d4pg and sac"
+                )
+            self.encoder = Encoder.from_config(config, observation_size)
         vector = isinstance(observation_size, int)
         size = observation_size if isinstance(observation_size, int) else 0
-        self.inputs = config.history * size
+        self.inputs = config.history * size if self.encoder is None else self.encoder.features
+        self.memory: nn.GRU | None = None
+        if config.network == "gru":
+            if not vector:
+                raise ConfigError("network: gru sees vectors; of pictures, take perceptron")
+            self.memory = nn.GRU(size, config.hidden[0], batch_first=True)
+            self.inputs = config.hidden[0]
         self.layers: dict[str, Any] = {
             "layer_norm": config.layer_norm,
             "activation": config.activation,
@@ -75,10 +94,29 @@ class Agent(ABC, nn.Module):
         With bins, they are the preferences for each bin of each number.
         """
 
+    def features(self, observation: Tensor) -> Tensor:
+        """Inputs of the networks, (..., inputs), for normalised histories (..., history, size)."""
+        if self.memory is None:
+            return observation.flatten(-2)
+        states: Tensor = self.memory(observation.flatten(0, -3))[0][:, -1]
+        return states.view(*observation.shape[:-2], -1)
+
+    @property
+    def acting_encoder(self) -> Encoder | None:
+        """The encoder of the images that the actor sees."""
+        return self.encoder
+
+    def encode(self, observation: Tensor, encoder: Encoder | None = None) -> Tensor:
+        """Inputs of the networks, (B, inputs), for raw histories; by another encoder, if given."""
+        if self.encoder is None:
+            return self.features(self.normalizer(observation))
+        encoded: Tensor = (encoder or self.encoder)(observation)
+        return encoded
+
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
         """The deterministic action, (n, size) within -1 and 1, for raw histories."""
-        return self.greedy(self.actor_body()(self.normalizer(observation).flatten(1)))
+        return self.greedy(self.actor_body()(self.encode(observation, self.acting_encoder)))
 
     def greedy(self, outputs: Tensor) -> Tensor:
         """The deterministic action, (n, size), of the actor's outputs."""
@@ -94,9 +132,6 @@ class Agent(ABC, nn.Module):
 
         Args:
             max_norm: bound of the gradient norm; larger gradients are scaled down.
-
-        Raises:
-            DivergedError: the loss is not finite; nothing has been changed.
         """
         self.descend(optimizer, self.gradients(optimizer, loss), max_norm)
 
@@ -125,6 +160,40 @@ class Agent(ABC, nn.Module):
             for group in optimizer.param_groups:
                 group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
 
+    def optimized(
+        self,
+        parameters: Iterable[nn.Parameter],
+        rate: float,
+        usual: Callable[..., torch.optim.Optimizer],
+        **arguments: Any,
+    ) -> torch.optim.Optimizer:
+        """The optimiser of the settings, or else the algorithm's usual one with its arguments."""
+        own = self.config.optimizer
+        if not own:
+            return usual(parameters, lr=rate, **arguments)
+        return made_of_torch(
+            "optimizer", torch.optim, torch.optim.Optimizer, own, parameters, lr=rate
+        )
+
+    def begin_schedule(self) -> None:
+        """Make a scheduler of the settings for each optimiser, which all exist by now."""
+        if settings := self.config.scheduler:
+            if settings.get("name") == "ReduceLROnPlateau":
+                raise ConfigError("scheduler: ReduceLROnPlateau follows a metric, not the updates")
+            schedulers, base = torch.optim.lr_scheduler, torch.optim.lr_scheduler.LRScheduler
+            self.schedulers = [
+                made_of_torch("scheduler", schedulers, base, settings, optimizer)
+                for optimizer in self._optimizers().values()
+            ]
+
+    def schedule(self, updates: int) -> None:
+        """Step the schedulers once for each update."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # delayed optimisers have not stepped yet
+            for scheduler in self.schedulers:
+                for _ in range(updates):
+                    scheduler.step()
+
     # Policies and checkpoints.
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
@@ -134,7 +203,7 @@ class Agent(ABC, nn.Module):
         if self.bins is None:
             layers[-1] = {name: value[: self.action_size] for name, value in layers[-1].items()}
         limit = self.normalizer.limit if self.normalizer.enabled else None
-        return Policy(
+        made = Policy(
             layers,
             mean,
             deviation,
@@ -142,17 +211,18 @@ class Agent(ABC, nn.Module):
             high,
             self.config.history,
             limit=limit,
+            memory=None if self.memory is None else arrays(self.memory),
+            acted=self.config.history_actions,
             repeat=self.config.action_repeat,
             activation=self.config.activation,
             bins=self.bins or 1,
         )
+        if self.acting_encoder is not None:
+            self.acting_encoder.complete(made)
+        return made
 
     def valuation(self) -> Valuation | None:
-        """The critics as plain arrays, or None for an algorithm without action values.
-
-        Raises:
-            ConfigError: a custom critic computes values in its own way.
-        """
+        """The critics as plain arrays, or None for an algorithm without action values."""
         return None
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
@@ -163,9 +233,9 @@ class Agent(ABC, nn.Module):
         return {k: v for k, v in vars(self).items() if isinstance(v, torch.optim.Optimizer)}
 
     def checkpoint(self) -> dict[str, Any]:
-        """Weights, statistics and optimiser moments."""
         optimizers = {name: value.state_dict() for name, value in self._optimizers().items()}
-        return {"modules": self.state_dict(), "optimizers": optimizers}
+        schedulers = [scheduler.state_dict() for scheduler in self.schedulers]
+        return {"modules": self.state_dict(), "optimizers": optimizers, "schedulers": schedulers}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Restore a checkpoint; learning rates and weight decay come from the current settings."""
@@ -177,6 +247,13 @@ class Agent(ABC, nn.Module):
                 group.update(values)
                 if "initial_lr" in group:
                     group["initial_lr"] = group["lr"]
+        pairs = zip(self.schedulers, checkpoint.get("schedulers", ()), strict=True)
+        for scheduler, state in pairs:
+            scheduler.load_state_dict(state)
+            for group, rate in zip(
+                scheduler.optimizer.param_groups, scheduler.get_last_lr(), strict=True
+            ):
+                group["lr"] = rate
 
 
 _OF_SETTINGS = ("lr", "weight_decay")

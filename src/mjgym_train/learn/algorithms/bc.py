@@ -20,14 +20,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mjgym.policies.network import Policy
-from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import CloningConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.demonstrations import Chunks, Demonstrations
 from mjgym_train.learn.networks import arrays, perceptron
-from mjgym_train.learn.pictures import Encoder, random_shift
+from mjgym_train.learn.pictures import random_shift
 
 NARROWEST = 0.01  # standard deviation; scripted actions repeat, and densities are unbounded
 SMALLEST = 1e-3  # share of the action range below which an action is constant
@@ -43,16 +42,6 @@ class BC(OfflineAgent):
 
     def __init__(self, config: CloningConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
-        self.encoder: Encoder | None = None
-        self.memory: nn.GRU | None = None
-        if not isinstance(observation_size, int):
-            self.encoder = Encoder.of(config, observation_size)
-            self.inputs = config.features
-        if config.network == "gru":
-            if self.encoder is not None:
-                raise ConfigError("network: gru sees vectors; of pictures, take perceptron")
-            self.memory = nn.GRU(self.inputs // config.history, config.hidden[0], batch_first=True)
-            self.inputs = config.hidden[0]
         self.register_buffer("action_low", -torch.ones(action_size))
         self.register_buffer("action_high", torch.ones(action_size))
         self.modes = config.modes if config.output == "mixture" else 1
@@ -65,12 +54,15 @@ class BC(OfflineAgent):
             self.means + self.logits + deviations,
             **self.layers,
         )
-        self.optimizer = torch.optim.AdamW(
-            self.parameters(), config.learning_rate, weight_decay=config.weight_decay, fused=True
+        self.optimizer = self.optimized(
+            self.parameters(),
+            config.learning_rate,
+            torch.optim.AdamW,
+            weight_decay=config.weight_decay,
+            fused=True,
         )
 
     def actor_body(self) -> nn.Sequential:
-        """The perceptron; its first outputs are the means."""
         return self.body
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
@@ -87,21 +79,10 @@ class BC(OfflineAgent):
         middle = (self.action_low + self.action_high) / 2
         return middle, self.action_high - middle
 
-    def outputs(self, observation: Tensor) -> Tensor:
-        """Perceptron outputs, (B, outputs), for raw histories."""
-        if self.encoder is not None:
-            features = self.encoder(observation)
-        elif self.memory is not None:
-            features = self.memory(self.normalizer(observation))[0][:, -1]
-        else:
-            features = self.normalizer(observation).flatten(1)
-        outputs: Tensor = self.body(features)
-        return outputs
-
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
         """Action chunks of the deterministic policy, (n, chunk * action size), within -1 and 1."""
-        outputs = self.outputs(observation)
+        outputs = self.body(self.encode(observation))
         means = outputs[:, : self.means].reshape(len(outputs), self.modes, -1)
         if self.modes > 1:
             likeliest = outputs[:, self.means : self.means + self.modes].argmax(1)
@@ -114,7 +95,7 @@ class BC(OfflineAgent):
         observation = drawn.observation
         if self.encoder is not None:
             observation = random_shift(observation, config.shift)
-        loss = self.loss(self.outputs(observation), drawn)
+        loss = self.loss(self.body(self.encode(observation)), drawn)
         self.step(self.optimizer, loss)
         return {"cloning_loss": loss.detach()}
 
@@ -146,8 +127,4 @@ class BC(OfflineAgent):
         span = (high - low) / 2
         made.low = (low + (middle - half + 1) * span).astype(np.float32)
         made.high = (low + (middle + half + 1) * span).astype(np.float32)
-        if self.encoder is not None:
-            self.encoder.complete(made)
-        if self.memory is not None:
-            made.memory = arrays(self.memory)
         return made

@@ -41,8 +41,8 @@ class DDPG(DeterministicAgent):
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
 
-        action = self.actor(batch.observation)
-        value = self.acting_value(self.critics(batch.observation, action)).mean()
+        action = self.actor(self.actor_inputs(batch))
+        value = self.acting_value(self.critics(batch.observation.detach(), action)).mean()
         self.actor_step(-value)
 
         self.soft_update(self.target_critics, self.critics)
@@ -52,5 +52,5 @@ class DDPG(DeterministicAgent):
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:
         """The target y, (B, heads, size)."""
-        outputs = self.target_critics(batch.following, self.target_actor(batch.following))[0]
+        outputs = self.target_critics(batch.following, self.following_action(batch))[0]
         return self.critic.backup(outputs, *self.returns(batch))

@@ -1,16 +1,19 @@
 """Base class of algorithms with a deterministic actor: actor, target actor and noise."""
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import Bounds, OffPolicyConfig, fixed
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
+from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.exploration import Exploration, ExplorationSettings
 from mjgym_train.learn.networks import Actor
+from mjgym_train.learn.pictures import Encoder
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,8 @@ class DeterministicConfig(ExplorationSettings, OffPolicyConfig):
     # Of an averaged actor towards the trained one at each of its updates. The average is the
     # policy; the trained one explores. None: no average.
     average_rate: Annotated[float, Bounds(above=0, high=1)] | None = fixed(None)
+    # Whose loss trains the encoder of images; "separate": the actor has one of its own.
+    encoder_gradient: Literal["critic", "actor", "both", "separate"] = fixed("critic")
 
 
 class DeterministicAgent(OffPolicyAgent):
@@ -33,9 +38,45 @@ class DeterministicAgent(OffPolicyAgent):
         super().__init__(config, observation_size, action_size)
         self.actor = Actor(self.inputs, action_size, config.hidden, **self.layers)
         self.target_actor = self.target_copy(self.actor)
-        self.actor_optimizer = self.optimizer(self.actor.parameters(), config.actor_learning_rate)
+        self.own_encoder: Encoder | None = None
+        trained = list(self.actor.parameters())
+        if config.encoder_gradient != "critic":
+            if isinstance(observation_size, int) or self.encoder is None:
+                raise ConfigError("encoder_gradient: vectors have no encoder")
+            if config.encoder_gradient == "separate":
+                self.own_encoder = Encoder.from_config(config, observation_size)
+            trained += (self.own_encoder or self.encoder).parameters()
+        self.actor_optimizer = self.optimizer(trained, config.actor_learning_rate)
         self.average_actor = None if config.average_rate is None else self.target_copy(self.actor)
         self.exploration = Exploration(config, config.num_envs, self.actor.body)
+
+    @property
+    def critics_train_encoder(self) -> bool:
+        return self.config.encoder_gradient != "actor"
+
+    @property
+    def acting_encoder(self) -> Encoder | None:
+        return self.own_encoder or self.encoder
+
+    def encoded(self, batch: Batch) -> Batch:
+        made = super().encoded(batch)
+        if self.config.encoder_gradient == "critic":
+            return made
+        return replace(made, pictures=(batch.observation, batch.following))
+
+    def actor_inputs(self, batch: Batch) -> Tensor:
+        """Inputs of the actor, through which its loss trains the encoder, if it does."""
+        if batch.pictures is None:
+            return batch.observation.detach()
+        return self.encode(batch.pictures[0], self.acting_encoder)
+
+    def following_action(self, batch: Batch) -> Tensor:
+        """The target actor's action in the following observation."""
+        following = batch.following
+        if batch.pictures is not None and self.own_encoder is not None:
+            following = self.encode(batch.pictures[1], self.own_encoder)
+        action: Tensor = self.target_actor(following)
+        return action
 
     def actor_body(self) -> nn.Sequential:
         actor: Actor = self.average_actor or self.actor
@@ -49,7 +90,9 @@ class DeterministicAgent(OffPolicyAgent):
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        noisy: Tensor = self.exploration(self.actor.body, self.encode(observation).flatten(1))
+        noisy: Tensor = self.exploration(
+            self.actor.body, self.encode(observation, self.acting_encoder)
+        )
         return noisy
 
     def begin(self, begun: Tensor) -> None:

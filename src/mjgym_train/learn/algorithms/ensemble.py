@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mjgym.policies.network import AnyPolicy, EnsemblePolicy
+from mjgym.policies.network import AnyPolicy, EnsemblePolicy, mixtures
 from mjgym_train.config import OffPolicyConfig
 from mjgym_train.learn.algorithms import members
 from mjgym_train.learn.algorithms.agent import Metrics
@@ -15,7 +15,11 @@ from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.critics import ReturnRange
 
-BY_CRITICS = ("critics", "softmax")  # values of `ensemble_acting` by which critics choose
+BY_CRITICS = (
+    "critics",
+    "mixtures",
+    "softmax",
+)  # values of `ensemble_acting` by which critics choose
 
 
 class Ensemble(nn.Module):
@@ -25,14 +29,12 @@ class Ensemble(nn.Module):
     `ensemble_acting` selects who acts in training. "slots": of K agents, agent k acts in the
     sub-environments k, k + K, k + 2 K and so on. "episodes": each episode draws its agent.
     Otherwise each agent proposes an action, with its noise, in every sub-environment: "critics"
-    takes the proposal of the highest mean Q over all critics, "mean" the mean proposal, "softmax"
+    takes the proposal of the highest mean Q over all critics, "mixtures" that of all proposals and
+    of the means of two of them (Catalyst.RL's action mixtures), "mean" the mean proposal, "softmax"
     the mean weighted by softmax(mean Q / ensemble_temperature). (Values scale with the horizon of
     their discount: with different discounts, far-sighted critics weigh more.)
 
     The joint policy, without noise, is that of "critics" if agents act separately.
-
-    Attributes:
-        members: the agents of the setting `ensemble`.
     """
 
     def __init__(
@@ -44,7 +46,7 @@ class Ensemble(nn.Module):
     ) -> None:
         super().__init__()
         self.config = config
-        made = members.of(config, algorithm)
+        made = members.for_config(config, algorithm)
         self.names = [member.name for member in made]
         self.members: list[OffPolicyAgent] = [
             member.algorithm(member.config, observation_size, action_size) for member in made
@@ -57,7 +59,7 @@ class Ensemble(nn.Module):
             if agent.normalizer.enabled:
                 agent.normalizer.share(self.normalizer)
         if config.ensemble_acting == "episodes":
-            self.acting = self._drawn()  # agent of each sub-environment's episode, (n,)
+            self.acting = self._drawn_members()  # agent of each sub-environment's episode, (n,)
         self._registered = nn.ModuleList(self.members)  # for state_dict
 
     def random_action(self, count: int) -> Tensor:
@@ -78,7 +80,11 @@ class Ensemble(nn.Module):
         if acting == "softmax":
             values = self._values(observation, proposed) / self.config.ensemble_temperature
             return (values.softmax(1)[..., None] * proposed).sum(1)
-        if acting == "critics":
+        if acting == "mixtures":
+            proposed = torch.einsum(
+                "mk,nka->nma", torch.tensor(mixtures(proposed.shape[1])), proposed
+            )
+        if acting in ("critics", "mixtures"):
             chosen = self._values(observation, proposed).argmax(1)
         else:
             chosen = self.acting
@@ -86,7 +92,7 @@ class Ensemble(nn.Module):
 
     @torch.no_grad()
     def _values(self, observation: Tensor, proposed: Tensor) -> Tensor:
-        """Mean values over all critics, (n, agents), of proposals in raw histories."""
+        """Mean values over all critics, (n, k), of k proposals in raw histories."""
         total = torch.zeros(proposed.shape[:2])
         for agent in self.members:
             features = agent.encode(observation[:, -agent.config.history :])
@@ -99,9 +105,9 @@ class Ensemble(nn.Module):
         for slots, agent in self._slots():
             agent.begin(begun[slots])
         if self.config.ensemble_acting == "episodes":
-            self.acting = torch.where(begun, self._drawn(), self.acting)
+            self.acting = torch.where(begun, self._drawn_members(), self.acting)
 
-    def _drawn(self) -> Tensor:
+    def _drawn_members(self) -> Tensor:
         return torch.randint(len(self.members), (self.config.num_envs,))
 
     def _slots(self) -> list[tuple[slice, OffPolicyAgent]]:
@@ -126,6 +132,14 @@ class Ensemble(nn.Module):
         for agent in self.members:
             agent.scale_rates(share)
 
+    def begin_schedule(self) -> None:
+        for agent in self.members:
+            agent.begin_schedule()
+
+    def schedule(self, updates: int) -> None:
+        for agent in self.members:
+            agent.schedule(updates)
+
     def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
         for agent in self.members:
             agent.fit_support(range_, begun=begun)
@@ -139,7 +153,8 @@ class Ensemble(nn.Module):
         if config.ensemble_acting == "mean":
             return EnsemblePolicy(policies)
         temperature = config.ensemble_temperature if config.ensemble_acting == "softmax" else None
-        return EnsemblePolicy(policies, [m.valuation() for m in self.members], temperature)
+        mixed = config.ensemble_acting == "mixtures"
+        return EnsemblePolicy(policies, [m.valuation() for m in self.members], temperature, mixed)
 
     def valuation(self) -> None:
         """Return None, as the policy contains the agents' critics."""

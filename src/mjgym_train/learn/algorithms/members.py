@@ -9,6 +9,7 @@ from typing import Any
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import (
     SHARED_OUT,
+    Config,
     DataSettings,
     OfflineSettings,
     OffPolicyConfig,
@@ -21,9 +22,9 @@ from mjgym_train.config import (
 from mjgym_train.learn.algorithms import find
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 
-_OWN = {"algorithm", "n_step"}  # settings of the groups below that agents may override
+_OVERRIDABLE = {"algorithm", "n_step"}  # settings of the groups below that agents may override
 _GROUPS = (RunSettings, ReplaySettings, DataSettings)
-OF_RUN = {field.name for group in _GROUPS for field in dataclasses.fields(group)} - _OWN
+OF_RUN = {field.name for group in _GROUPS for field in dataclasses.fields(group)} - _OVERRIDABLE
 OF_RUN |= {"entry_weights", "data_share", "ensemble", "ensemble_acting", "ensemble_temperature"}
 """Settings that are the same for all agents."""
 
@@ -37,14 +38,11 @@ class Member:
     config: OffPolicyConfig  # its settings; `num_envs` are the sub-environments in which it acts
 
 
-def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]:
+def for_config(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]:
     """The agents of a run; one without an ensemble.
 
     An agent overrides the run's settings. If its algorithm differs from the run's, settings that
     the run leaves at the default take the default of the agent's algorithm.
-
-    Raises:
-        ConfigError: an agent's setting is unknown or wrong, or belongs to the whole run.
     """
     if not config.ensemble:
         return [Member("", algorithm, config)]
@@ -67,6 +65,25 @@ def of(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list[Member]
         }
         agents.append(Member(name, cls, dataclasses.replace(settings, **shares)))
     return agents
+
+
+def apart(config: Config, k: int, count: int) -> Config:
+    """Settings of trainer k of `count`: those of the ensemble's agent k, as a run of its own.
+
+    Raises:
+        ConfigError: there are not as many agents, or their algorithms differ.
+    """
+    if not isinstance(config, OffPolicyConfig) or not config.ensemble:
+        return config
+    if len(config.ensemble) != count:
+        raise ConfigError(f"ensemble: {len(config.ensemble)} agents, but {count} trainers")
+    whole = dataclasses.replace(config, ensemble_acting="episodes")  # each has all the samplers'
+    found = for_config(whole, find(config.algorithm))  # type: ignore[arg-type]
+    if any(member.config.algorithm != config.algorithm for member in found):
+        raise ConfigError(f"ensemble: trainers side by side all learn by {config.algorithm}")
+    name = f"{config.name or config.algorithm} {found[k].name}"
+    acting = config.ensemble_acting
+    return dataclasses.replace(found[k].config, name=name, ensemble_acting=acting)
 
 
 def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:

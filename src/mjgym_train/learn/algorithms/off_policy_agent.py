@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mjgym.policies.network import Policy, Valuation
+from mjgym.policies.network import Valuation
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OffPolicyConfig
 from mjgym_train.learn import discounts
@@ -20,7 +19,7 @@ from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.critics import Categorical, Mean, ReturnRange, make_critic, value_weights
 from mjgym_train.learn.networks import Critics, plain
-from mjgym_train.learn.pictures import Encoder, random_shift
+from mjgym_train.learn.pictures import random_shift
 
 
 class OffPolicyAgent(Agent):
@@ -32,10 +31,6 @@ class OffPolicyAgent(Agent):
 
     def __init__(self, config: OffPolicyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
-        self.encoder: Encoder | None = None
-        if not isinstance(observation_size, int):
-            self.inputs = config.features
-            self.encoder = Encoder.of(config, observation_size)
         self.critic = make_critic(config)
         gammas, weights = discounts.of_heads(
             config.discounting,
@@ -48,7 +43,8 @@ class OffPolicyAgent(Agent):
         self.head_weights = torch.tensor(weights)
         self.critics = self.make_critics()
         self.target_critics = self.target_copy(self.critics)
-        seeing = self.encoder.parameters() if self.encoder else ()
+        parts = (self.encoder if self.critics_train_encoder else None, self.memory)
+        seeing = [p for part in parts if part for p in part.parameters()]
         self.critic_optimizer = self.optimizer([*seeing, *self.critics.parameters()])
         self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.updates: Tensor
@@ -58,6 +54,11 @@ class OffPolicyAgent(Agent):
     def critics_count(self) -> int:
         """Number of critics; targets are of the one with the lowest value."""
         return 2
+
+    @property
+    def critics_train_encoder(self) -> bool:
+        """True if the critics' loss trains the encoder of images."""
+        return True
 
     def make_critics(self) -> Critics:
         """Make the critics; called once `critic`, `inputs` and `discounts` exist."""
@@ -81,29 +82,26 @@ class OffPolicyAgent(Agent):
     def update(self, batch: Batch) -> Metrics:
         """Learn from a batch returned by `preprocess`; losses by name."""
 
-    def encode(self, observation: Tensor) -> Tensor:
-        """Network inputs for raw histories, (B, history, size) or (B, features)."""
-        encoded: Tensor = (self.encoder or self.normalizer)(observation)
-        return encoded
-
-    @torch.no_grad()
-    def mean_action(self, observation: Tensor) -> Tensor:
-        """The deterministic action, (n, size) within -1 and 1, for raw histories."""
-        return self.greedy(self.actor_body()(self.encode(observation).flatten(1)))
-
     def preprocess(self, batch: Batch) -> Batch:
-        """Transitions with network inputs in place of raw histories.
-
-        Images are shifted at random. Only the critics' loss trains the encoder: gradients flow
-        through the current observations, not through the following ones.
-        """
-        observation, following = batch.observation, batch.following
+        """Transitions with network inputs in place of raw histories; images are shifted."""
         if self.encoder is not None:
-            observation = random_shift(observation, self.config.shift)
-            following = random_shift(following, self.config.shift)
-        observation = self.encode(observation)
+            shift = self.config.shift
+            batch = replace(
+                batch,
+                observation=random_shift(batch.observation, shift),
+                following=random_shift(batch.following, shift),
+            )
+        return self.encoded(batch)
+
+    def encoded(self, batch: Batch) -> Batch:
+        """Transitions with network inputs in place of histories, by the critics' encoder.
+
+        The critics' loss trains the encoder or the memory: gradients flow through the current
+        observations, not through the following ones.
+        """
+        observation = self.encode(batch.observation)
         with torch.no_grad():
-            following = self.encode(following)
+            following = self.encode(batch.following)
         return replace(batch, observation=observation, following=following)
 
     def fit_support(self, range_: ReturnRange, *, begun: bool) -> None:
@@ -133,8 +131,12 @@ class OffPolicyAgent(Agent):
     ) -> torch.optim.Optimizer:
         """AdamW with the settings' weight decay and, by default, their learning rate."""
         config = self.config
-        return torch.optim.AdamW(
-            parameters, rate or config.learning_rate, weight_decay=config.weight_decay, fused=True
+        return self.optimized(
+            parameters,
+            rate or config.learning_rate,
+            torch.optim.AdamW,
+            weight_decay=config.weight_decay,
+            fused=True,
         )
 
     def step(
@@ -143,7 +145,6 @@ class OffPolicyAgent(Agent):
         super().step(optimizer, loss, min(max_norm, self.config.max_gradient_norm or math.inf))
 
     def actor_step(self, loss: Tensor) -> None:
-        """One step of the actor's optimiser, with its bound of the gradient."""
         self.step(self.actor_optimizer, loss, self.config.actor_gradient_norm or math.inf)
 
     def target_copy(self, module: nn.Module) -> Any:
@@ -218,19 +219,7 @@ class OffPolicyAgent(Agent):
         if bounds is not None and isinstance(self.critic, Categorical):
             self.critic.set_bounds(*bounds)
 
-    def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
-        """The deterministic policy; for images, with the encoder."""
-        policy = super().policy(low, high)
-        if self.encoder is not None:
-            self.encoder.complete(policy)
-        return policy
-
     def valuation(self) -> Valuation:
-        """The critics as plain arrays.
-
-        Raises:
-            ConfigError: a custom critic computes values in its own way, or the action enters late.
-        """
         if self.config.action_layer:
             raise ConfigError("ensemble: critics of action_layer=0 only choose among actions")
         weights, distribution = value_weights(self.critic)

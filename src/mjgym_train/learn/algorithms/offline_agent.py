@@ -15,7 +15,6 @@ class OfflineAgent(Agent):
     demonstrations: Demonstrations
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
-        """Draw batches from this dataset."""
         self.demonstrations = demonstrations
 
     @abstractmethod

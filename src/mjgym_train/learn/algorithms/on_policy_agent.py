@@ -18,16 +18,19 @@ from mjgym_train.learn.distributions import Categorical, Distribution, Gaussian
 from mjgym_train.learn.networks import Actor, perceptron
 from mjgym_train.learn.rollout import Rollout
 
+NARROWEST = 1e-4  # standard deviation, where it is an output of the network
+
 
 class OnPolicyAgent(Agent):
     """Base class of algorithms that learn from rollouts of the current policy.
 
-    The policy draws a latent u from a Gaussian with learned mean and state-independent deviations;
-    the action is tanh(u). Rollouts store u, so ratios and density gradients are the Gaussian's:
-    the derivatives of tanh cancel. With the setting `bins`, and in discrete spaces, each number of
-    the action is drawn from a categorical distribution instead. A separate perceptron gives the
-    value, in units of `value_scale`, by default 1 / (1 - discount), the largest return of rewards
-    within 0 and 1.
+    The policy draws a latent u from a Gaussian with learned mean, and deviations that are separate
+    parameters or the softplus of further outputs; the action is tanh(u). Rollouts store u, so
+    ratios and density gradients are the Gaussian's: the derivatives of tanh cancel. With the
+    setting `bins`, and in discrete spaces, each number of the action is drawn from a categorical
+    distribution instead. A perceptron, which may share all layers but the last with the policy's
+    (`shared_network`), gives the value in units of `value_scale`, by default 1 / (1 - discount),
+    the largest return of rewards within 0 and 1.
 
     Args:
         critic_only: the last numbers of an observation, which the policy does not see.
@@ -45,20 +48,25 @@ class OnPolicyAgent(Agent):
         critic_only: int = 0,
     ) -> None:
         super().__init__(config, observation_size, action_size)
-        if not isinstance(observation_size, int):
-            raise ConfigError(
-                f'env: {config.algorithm} learns from vectors, observation="flat"; from pictures'
-                " learn td3, ddpg, d4pg and sac"
-            )
+        if critic_only and (self.memory is not None or config.shared_network):
+            raise ConfigError("critic_entries: go with neither network=gru nor shared_network")
+        assert isinstance(observation_size, int)
         self.seen = observation_size - critic_only  # by the policy
         self.bins = config.bins or self.usual_bins
         outputs = action_size * (self.bins or 1)
-        self.actor = Actor(config.history * self.seen, outputs, config.hidden, **self.layers)
+        if self.bins is None and config.deviations == "softplus":
+            outputs *= 2
+        inputs = config.history * self.seen if self.memory is None else self.inputs
+        self.actor = Actor(inputs, outputs, config.hidden, **self.layers)
         self.value_scale = config.value_scale or 1 / (1 - config.discount)
-        if self.bins is None:
+        if self.bins is None and config.deviations == "free":
             initial = torch.full((action_size,), math.log(config.deviation))
             self.log_deviation = nn.Parameter(initial)
-        self.critic = perceptron(self.inputs, config.hidden, 1, **self.layers)
+        if config.shared_network:
+            head = nn.Linear(config.hidden[-1], 1)
+            self.critic = nn.Sequential(*list(self.actor.body)[:-1], head)
+        else:
+            self.critic = perceptron(self.inputs, config.hidden, 1, **self.layers)
 
     @abstractmethod
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
@@ -83,12 +91,16 @@ class OnPolicyAgent(Agent):
 
     def outputs(self, observation: Tensor) -> Tensor:
         """Outputs of the actor for normalised histories (..., history, size)."""
-        outputs: Tensor = self.actor.body(observation[..., : self.seen].flatten(-2))
+        outputs: Tensor = self.actor.body(self.features(observation[..., : self.seen]))
         return outputs
 
     def distribution(self, observation: Tensor) -> Distribution:
         """Distribution of the latents for normalised histories (..., history, size)."""
         outputs = self.outputs(observation)
+        if self.bins is None and self.config.deviations == "softplus":
+            mean, raw = outputs.chunk(2, -1)
+            started = raw + math.log(math.expm1(self.config.deviation))
+            return Gaussian(mean, nn.functional.softplus(started).clamp_min(NARROWEST).log())
         if self.bins is None:
             return Gaussian(outputs, self.log_deviation)
         return Categorical(outputs.view(*outputs.shape[:-1], self.action_size, self.bins))
@@ -104,7 +116,7 @@ class OnPolicyAgent(Agent):
 
     def value(self, observation: Tensor) -> Tensor:
         """Values of normalised histories, (...)."""
-        value: Tensor = self.critic(observation.flatten(-2))[..., 0]
+        value: Tensor = self.critic(self.features(observation))[..., 0]
         return value * self.value_scale
 
     def error(self, value: Tensor, target: Tensor) -> Tensor:

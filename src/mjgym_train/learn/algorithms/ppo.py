@@ -5,7 +5,8 @@
     minimise  -min(ratio A, clip(ratio, 1 - epsilon, 1 + epsilon) A) + c1 (V(s) - V')^2 - c2 H(pi)
 
 by several epochs of minibatches over the rollout, with the advantages of each minibatch normalised.
-Unlike in the paper, policy and value share no layers, and gradients are clipped by their norm.
+Unlike in the paper, policy and value share no layers unless `shared_network` says so, and gradients
+are clipped by their norm.
 """
 
 from collections.abc import Iterator
@@ -47,10 +48,10 @@ class PPOConfig(OnPolicyConfig):
         super().__post_init__()
         if self.symmetry and (self.bins or self.entry_weights):
             raise ConfigError("symmetry: leave out bins and entry_weights")
-        if self.target_divergence is not None and self.learning_rate_left < 1:
+        if self.target_divergence is not None and (self.learning_rate_left < 1 or self.scheduler):
             raise ConfigError(
-                "target_divergence: the learning rate follows it alone, not the"
-                " budget; learning_rate_left must be 1"
+                "target_divergence: the learning rate follows it alone, not the budget or a"
+                " scheduler; learning_rate_left must be 1"
             )
 
 
@@ -64,7 +65,9 @@ class PPO(OnPolicyAgent):
 
     def __init__(self, config: PPOConfig, *sizes: Any) -> None:
         super().__init__(config, *sizes)
-        self.optimizer = torch.optim.Adam(self.parameters(), config.learning_rate, eps=1e-5)
+        self.optimizer = self.optimized(
+            self.parameters(), config.learning_rate, torch.optim.Adam, eps=1e-5
+        )
         # Of the learning rate; kept in checkpoints.
         self.register_buffer("rate_share", torch.ones((), dtype=torch.float64))
 

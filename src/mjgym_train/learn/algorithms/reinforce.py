@@ -38,7 +38,7 @@ class Reinforce(OnPolicyAgent):
     def __init__(self, config: ReinforceConfig, *sizes: Any) -> None:
         super().__init__(config, *sizes)
         acting = [p for n, p in self.named_parameters() if not n.startswith("critic.")]
-        self.optimizer = torch.optim.Adam(acting, config.learning_rate)
+        self.optimizer = self.optimized(acting, config.learning_rate, torch.optim.Adam)
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
         config = self.config

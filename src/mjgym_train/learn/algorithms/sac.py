@@ -12,17 +12,19 @@ temperature starts low, for rewards within 0 and 1: one that starts at 1 drowns 
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 
+from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OffPolicyConfig, Positive, fixed
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
-from mjgym_train.learn.networks import GaussianActor
+from mjgym_train.learn.named_classes import imported
+from mjgym_train.learn.networks import GaussianActor, StochasticActor
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class SACConfig(OffPolicyConfig):
     value_min: float | None = -20.0  # a categorical critic needs room below 0 for the entropy
     temperature: Positive = fixed(0.01)  # alpha at the start
     adapt_temperature: bool = True  # or keep it as it is at the start
+    actor: str = fixed("gaussian")  # or "module:Class", see `networks.StochasticActor`
     temperature_learning_rate: Positive | None = None  # None: as the critics'
     target_entropy_scale: float = -1.0  # nats per number of an action (within -1 and 1)
 
@@ -46,7 +49,12 @@ class SAC(OffPolicyAgent):
 
     def __init__(self, config: SACConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
-        self.actor = GaussianActor(self.inputs, action_size, config.hidden, **self.layers)
+        make: Any = GaussianActor
+        if config.actor != "gaussian":
+            make = imported(config.actor, "actor", ("gaussian",))
+        self.actor: StochasticActor = make(self.inputs, action_size, config.hidden, **self.layers)
+        if missing := [name for name in ("body", "forward") if not hasattr(self.actor, name)]:
+            raise ConfigError(f"actor: {config.actor} has no {missing[0]}")
         self.actor_optimizer = self.optimizer(self.actor.parameters(), config.actor_learning_rate)
         self.log_alpha = nn.Parameter(torch.tensor(math.log(config.temperature)))
         rate = config.temperature_learning_rate or config.learning_rate
@@ -54,7 +62,6 @@ class SAC(OffPolicyAgent):
         self.target_entropy = config.target_entropy_scale * action_size
 
     def actor_body(self) -> nn.Sequential:
-        """The actor's perceptron; its first outputs are the means."""
         return self.actor.body
 
     def sample(self, observation: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,11 +8,12 @@
     targets:  Q' += rate (Q - Q'), pi' += rate (pi - pi')
 
 With a categorical or quantile critic, the target is the whole distribution of the critic with the
-smaller mean. The settings' defaults are FastTD3's recipe at the size of a CPU.
+smaller mean. The settings' defaults are those that learn most in few CPU minutes; the guide to
+results has their scores, and `assets/training/large.yaml` FastTD3's recipe at the size of a CPU.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -27,7 +28,19 @@ from mjgym_train.learn.buffer import Batch
 class TD3Config(DeterministicConfig):
     """Settings of TD3."""
 
-    critics: Count = fixed(2)  # of which targets take the lowest; 1: D4PG with delay and smoothing
+    hidden: tuple[int, ...] = (128, 128)
+    atoms: Count = 51
+    critics: Count = fixed(1)  # of which targets take the lowest; 1: D4PG with delay and smoothing
+    n_step: Count = 5
+    batch_size: Count = 128
+    num_envs: int = 32
+    updates_per_step: float = 0.125
+    # Correlated noise lifts a fallen body where noise of single steps does not.
+    exploration: dict[str, Any] = field(
+        default_factory=lambda: {"gaussian": 0.7, "ornstein_uhlenbeck": 0.3}
+    )
+    ou_scale: float = 0.4
+    average_rate: float | None = 0.005
     policy_delay: Count = 2  # updates of the critics for one of the actor and of the targets
     target_rate: float = 0.04  # of the targets at each of theirs
     target_noise: float = 0.2  # of the target's action, which lies within -1 and 1
@@ -45,15 +58,14 @@ class TD3(DeterministicAgent):
         return self.config.critics
 
     def update(self, batch: Batch) -> Metrics:
-        """One critic update and, every `policy_delay` updates, one actor update."""
         critic_loss = self.critic_loss(batch, self.target(batch))
         self.step(self.critic_optimizer, critic_loss)
         metrics = self.critic_metrics(critic_loss)
 
         self.updates += 1
         if self.updates % self.config.policy_delay == 0:
-            action = self.actor(batch.observation)
-            value = self.acting_value(self.critics(batch.observation, action, count=1))
+            action = self.actor(self.actor_inputs(batch))
+            value = self.acting_value(self.critics(batch.observation.detach(), action, count=1))
             self.actor_step(self.actor_loss(batch, action, value))
             self.soft_update(self.target_critics, self.critics)
             self.move_actors()
@@ -68,7 +80,7 @@ class TD3(DeterministicAgent):
     def target(self, batch: Batch) -> Tensor:
         """The target y, (B, heads, size)."""
         config = self.config
-        action = self.target_actor(batch.following)
+        action = self.following_action(batch)
         noise = torch.randn_like(action) * config.target_noise
         noise = noise.clamp(-config.target_noise_clip, config.target_noise_clip)
         outputs = self.target_critics(batch.following, (action + noise).clamp(-1, 1))

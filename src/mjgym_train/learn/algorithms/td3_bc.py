@@ -20,7 +20,11 @@ from mjgym_train.learn.buffer import Batch
 class TD3BCConfig(OfflineReplaySettings, TD3Config):
     """Settings of TD3+BC; the paper's where they differ from TD3's."""
 
+    hidden: tuple[int, ...] = (256, 256)
+    batch_size: int = 256
     critic: str = "mean"
+    critics: int = 2
+    average_rate: float | None = None
     n_step: int = 1
     learning_rate: float = 3e-4
     target_rate: float = 0.01  # at each of the targets' updates, one in policy_delay
@@ -34,6 +38,5 @@ class TD3BC(TD3):
     config: TD3BCConfig
 
     def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
-        """The scaled negative value plus the squared distance to the recorded action."""
         scale = self.config.alpha / torch.clamp(value.detach().abs().mean(), min=1e-6)
         return functional.mse_loss(action, batch.action) - scale * value.mean()

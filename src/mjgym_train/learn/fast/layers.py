@@ -118,7 +118,6 @@ class Perceptron:
         body: linear layers, each but the last followed by a normalisation (all or none) and a ReLU.
         parameters: of the body, in its order, sharing its memory.
         gradients: arrays of the same shapes that `backward` writes.
-        rows: batch size.
     """
 
     def __init__(

@@ -50,19 +50,15 @@ class Mean:
     clipped: float | None = None
 
     def predict(self, outputs: Array) -> tuple[Array, Array]:
-        """The output itself."""
         return outputs[:, 0], outputs
 
     def value_gradient(self, value: Array, prediction: Array) -> Array:
-        """One."""
         return np.ones_like(prediction)
 
     def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
-        """The rewards plus the discounted value."""
         return _shifted(prediction, rewards, discount)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
-        """The squared error."""
         error = outputs - target
         return float(np.mean(error * error)), error * np.float32(2 / len(error))
 
@@ -136,16 +132,13 @@ class Categorical:
         return support
 
     def predict(self, outputs: Array) -> tuple[Array, Array]:
-        """The mean of the distribution, and its probabilities."""
         p = self._probabilities(outputs)[0]
         return np.asarray(p @ self._support), p
 
     def value_gradient(self, value: Array, prediction: Array) -> Array:
-        """p (z - V)."""
         return np.asarray(prediction * (self._support - value[:, None]))
 
     def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
-        """Probabilities of the shifted distribution, each split between the two nearest atoms."""
         low, high = (np.float32(bound) for bound in self._critic.bounds)
         target = np.empty_like(prediction)
         self.clipped = float(_project(prediction, rewards, discount, low, high, target))
@@ -207,15 +200,12 @@ class Quantile:
     clipped: float | None = None
 
     def predict(self, outputs: Array) -> tuple[Array, Array]:
-        """The mean of the quantiles, and the quantiles."""
         return np.asarray(outputs.mean(1)), outputs
 
     def value_gradient(self, value: Array, prediction: Array) -> Array:
-        """One divided by the number of quantiles."""
         return np.full_like(prediction, 1 / prediction.shape[1])
 
     def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
-        """The shifted quantiles."""
         return _shifted(prediction, rewards, discount)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:

@@ -40,12 +40,12 @@ def flatten(parameters: Iterable[nn.Parameter]) -> Tensor:
     """Move parameters into one vector, as views of it."""
     tensors = list(parameters)
     vector = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
-    for tensor, part in zip(tensors, _parts(vector, tensors), strict=True):
+    for tensor, part in zip(tensors, _split_like(vector, tensors), strict=True):
         tensor.data = part
     return vector
 
 
-def _parts(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
+def _split_like(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
     pieces = torch.split(vector, [tensor.numel() for tensor in like])
     return [piece.view_as(tensor) for piece, tensor in zip(pieces, like, strict=True)]
 
@@ -60,11 +60,9 @@ class AdamW:
 
     Args:
         optimizer: with one parameter group; its moments become views of vectors.
-        max_norm: bound of the gradient norm; larger gradients are scaled down.
 
     Attributes:
         parameters: all of them, a vector that backs the optimiser's tensors.
-        gradient: with the same size.
     """
 
     def __init__(self, optimizer: torch.optim.Optimizer, max_norm: float = math.inf) -> None:
@@ -74,7 +72,7 @@ class AdamW:
         self._vector = flatten(tensors)
         moments = [torch.zeros_like(self._vector) for _ in _MOMENTS]
         for name, vector in zip(_MOMENTS, moments, strict=True):
-            for tensor, part in zip(tensors, _parts(vector, tensors), strict=True):
+            for tensor, part in zip(tensors, _split_like(vector, tensors), strict=True):
                 state = optimizer.state[tensor]
                 if name in state:  # from a checkpoint
                     part.copy_(state[name])

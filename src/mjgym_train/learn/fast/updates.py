@@ -21,7 +21,10 @@ from mjgym_train.learn.networks import LOG_STD
 
 
 class FastUpdate(ABC):
-    """Base class of updates on arrays that share an agent's memory."""
+    """Base class of updates on arrays that share an agent's memory.
+
+    Losses see each head of each row of a batch as a row of its own, with its discount.
+    """
 
     def __init__(self, agent: DeterministicAgent | SAC) -> None:
         config = agent.config
@@ -39,7 +42,14 @@ class FastUpdate(ABC):
         ]
         self._target_vector = flatten(agent.target_critics.parameters()).numpy()
         self.target_critics = [self._frozen(body) for body in agent.target_critics.bodies]
-        self.powers = (config.discount ** np.arange(config.n_step)).astype(np.float32)
+        self.head_weights: Array = agent.head_weights.numpy()
+        self.heads = len(self.head_weights)
+        several = self.heads > 1  # a single discount is not rounded to float32
+        self.discounts = (
+            agent.discounts.double().numpy() if several else np.array([config.discount])
+        )
+        self.powers = self.discounts[:, None] ** np.arange(config.n_step)
+        self.powers = self.powers.astype(np.float32)
         self.actor_optimizer = AdamW(agent.actor_optimizer, self.max_norm)
         self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
 
@@ -52,13 +62,29 @@ class FastUpdate(ABC):
         """One update; losses by name, as `OffPolicyAgent.update`."""
 
     def returns(self, batch: Batch) -> tuple[Array, Array]:
-        """Discounted reward sums and the discounts of the following value, (rows,) each."""
-        following = self.config.discount ** batch.steps.numpy() * ~batch.terminated.numpy()
-        return batch.rewards.numpy() @ self.powers, following.astype(np.float32)
+        """Discounted reward sums and discounts of the following value, (rows * heads,) each."""
+        following = self.discounts ** batch.steps.numpy()[:, None]
+        following *= ~batch.terminated.numpy()[:, None]
+        sums = np.stack([batch.rewards.numpy() @ powers for powers in self.powers], 1)
+        return sums.ravel(), following.ravel().astype(np.float32)
+
+    def outputs(self, critic: Perceptron, x: Array) -> Array:
+        """Outputs of a critic, (rows * heads, size)."""
+        return critic.forward(x).reshape(self.rows * self.heads, -1)
+
+    def acting_value(self, value: Array) -> Array:
+        """The actor's objective, (rows,), from values of the heads."""
+        weighted: Array = value.reshape(self.rows, self.heads) @ self.head_weights
+        return weighted
+
+    def acting_gradient(self, predicted: tuple[Array, Array], weight: Array) -> Array:
+        """Gradient of the weighted objectives, weights (rows,), by a critic's whole outputs."""
+        of_heads = (weight[:, None] * self.head_weights).reshape(-1, 1)
+        return (self.loss.value_gradient(*predicted) * of_heads).reshape(self.rows, -1)
 
     def lowest(self, x: Array) -> Array:
-        """Prediction of the target critic with the lowest value, row by row."""
-        pairs = [self.loss.predict(critic.forward(x)) for critic in self.target_critics]
+        """Prediction of the target critic with the lowest value, head by head of each row."""
+        pairs = [self.loss.predict(self.outputs(critic, x)) for critic in self.target_critics]
         (value, lowest), *others = pairs
         for other_value, other in others:
             lowest = np.where((value <= other_value)[:, None], lowest, other)
@@ -70,9 +96,10 @@ class FastUpdate(ABC):
         x = np.concatenate([observation, batch.action.numpy()], 1)
         total = 0.0
         for critic in self.critics:
-            loss, gradient = self.loss.gradient(critic.forward(x), target)
-            critic.backward(gradient)
-            total += loss
+            loss, gradient = self.loss.gradient(self.outputs(critic, x), target)
+            gradient *= np.float32(self.heads)  # the loss is a mean over rows and a sum over heads
+            critic.backward(gradient.reshape(self.rows, -1))
+            total += loss * self.heads
         require_finite(total)
         self.critic_optimizer.step()
         metrics = {"critic_loss": torch.tensor(total)}
@@ -98,7 +125,6 @@ class Deterministic(FastUpdate):
         self.target_actor = self._frozen(agent.target_actor.body)
 
     def update(self, batch: Batch) -> Metrics:
-        """One critic update and, when due, one actor and target update."""
         self.agent.updates += 1
         observation, following = _flat(batch.observation), _flat(batch.following)
         action = self.smoothed(np.tanh(self.target_actor.forward(following)))
@@ -123,7 +149,7 @@ class Deterministic(FastUpdate):
         return np.asarray(np.clip(action + np.clip(noise, -clip, clip), -1, 1))
 
     def turn(self) -> bool:
-        """Whether to update the actor now; TD3 delays it."""
+        """Tell whether to update the actor now; TD3 delays it."""
         agent = self.agent
         if not isinstance(agent, TD3):
             return True
@@ -133,10 +159,12 @@ class Deterministic(FastUpdate):
         """A step of the actor: maximise Q_1(s, a), a = tanh(u), so dL/du = -dQ/da (1 - a^2)."""
         action = np.tanh(self.actor.forward(observation))
         critic = self.critics[0]
-        predicted = self.loss.predict(critic.forward(np.concatenate([observation, action], 1)))
-        value = float(predicted[0].mean())
+        x = np.concatenate([observation, action], 1)
+        predicted = self.loss.predict(self.outputs(critic, x))
+        value = float(self.acting_value(predicted[0]).mean())
         require_finite(value)
-        gradient = self.loss.value_gradient(*predicted) * np.float32(-1 / self.rows)
+        share = np.full(self.rows, -1 / self.rows, np.float32)
+        gradient = self.acting_gradient(predicted, share)
         d_action = _of_action(critic, gradient, action)
         self.actor.backward(d_action * (1 - action * action))
         self.actor_optimizer.step()
@@ -149,7 +177,6 @@ class SoftActorCritic(FastUpdate):
     agent: SAC
 
     def update(self, batch: Batch) -> Metrics:
-        """One update of critics, actor, temperature and targets."""
         agent = self.agent
         agent.updates += 1
         observation, following = _flat(batch.observation), _flat(batch.following)
@@ -157,7 +184,8 @@ class SoftActorCritic(FastUpdate):
         prediction = self.lowest(np.concatenate([following, action], 1))
         rewards, discount = self.returns(batch)
         alpha = np.float32(agent.alpha.item())
-        target = self.loss.target(prediction, rewards - discount * alpha * log_density, discount)
+        bonus = -discount * alpha * np.repeat(log_density, self.heads)
+        target = self.loss.target(prediction, rewards + bonus, discount)
         metrics = self.learn_critics(observation, batch, target)
 
         value, entropy = self.learn_actor(observation, alpha)
@@ -193,15 +221,15 @@ class SoftActorCritic(FastUpdate):
         """
         action, log_density, spread, free = self.sample(observation)
         x = np.concatenate([observation, action], 1)
-        predicted = [self.loss.predict(critic.forward(x)) for critic in self.critics]
-        values = np.stack([value for value, _ in predicted])
+        predicted = [self.loss.predict(self.outputs(critic, x)) for critic in self.critics]
+        values = np.stack([self.acting_value(value) for value, _ in predicted])
         lowest = values.argmin(0)
         loss = float((alpha * log_density - values.min(0)).mean())
         require_finite(loss)
         d_action = np.zeros_like(action)
         for k, critic in enumerate(self.critics):
             weight = np.where(lowest == k, np.float32(-1 / self.rows), np.float32(0))
-            gradient = self.loss.value_gradient(*predicted[k]) * weight[:, None]
+            gradient = self.acting_gradient(predicted[k], weight)
             d_action += _of_action(critic, gradient, action)
         share = alpha / np.float32(self.rows)
         d_mean = d_action * (1 - action * action) + 2 * share * action
@@ -225,6 +253,5 @@ def _flat(observation: Tensor) -> Array:
 
 
 def _of_action(critic: Perceptron, gradient: Array, action: Array) -> Array:
-    """Gradient by the action, the last of a critic's inputs."""
     d_inputs: Array = critic.backward(gradient, parameters=False, inputs=True)
     return np.ascontiguousarray(d_inputs[:, -action.shape[1] :])

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from mjgym.mjcf import Spec
+from mjgym.mjcf import Spec, published_look
+from mjgym.mjcf.textures import add_texture, grass, layers, sky, slabs
 from mjgym.sim.bounds import REFITTED
 from mjgym.sim.single import SingleView
 from mjgym.util.catalogue import Catalogue
@@ -12,6 +13,25 @@ from mjgym.variation.written import Written
 
 PLACED = ("geom_pos", "geom_size", *REFITTED)
 """The model fields of an arena whose geoms are placed and sized for each episode."""
+
+
+GROUND = ("grass", "slabs", "chequers")  # materials
+DRY = (0.62, 0.56, 0.25)  # of the driest grass
+
+
+def refine(spec: Spec) -> None:
+    """Replace an arena's textures by finer ones in the same colours."""
+    for texture in spec.textures:
+        first, second, mark = (tuple(x) for x in (texture.rgb1, texture.rgb2, texture.markrgb))
+        match texture.name:
+            case "grass":
+                add_texture(spec, "grass", grass(first, mark, DRY))
+            case "slabs":
+                add_texture(spec, "slabs", slabs(first, second))
+            case "clay":
+                add_texture(spec, "clay", layers(second, first), "cube")
+            case "sky":
+                add_texture(spec, "sky", sky(first, second, first), "skybox")
 
 
 @dataclass(frozen=True)
@@ -36,6 +56,17 @@ class Arena(Written):
     def model(self) -> Spec:
         """The arena's MJCF, without walkers."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
+
+    def dress(self, spec: Spec) -> None:
+        """Replace textures of the model by finer ones, for images alone."""
+        refine(spec)
+
+    def dress_as_published(self, spec: Spec) -> None:
+        """Give the arena the meadow and the sky of the published ones for small animals."""
+        meadow = published_look.add_outdoors(spec)
+        for part in (*spec.geoms, *spec.sites):
+            if part.material in GROUND:
+                part.material = meadow
 
     def ground(self) -> dict[str, str]:
         """The ground, for detecting falls: names, with "geom" or "body" for each."""
@@ -66,16 +97,12 @@ def _times(length: Any, factor: float) -> Any:
     return length * factor
 
 
-_arenas: Catalogue[Arena] = Catalogue("arena", Arena)
+_arenas: Catalogue[Arena] = Catalogue("arena", Arena, __package__)
 
 register_arena = _arenas.register
 """Class decorator: register an arena under a name for the keyword argument `arena`."""
 
 
 def find_arena(name: str | Arena) -> Arena:
-    """Look up an arena by name or "module:Class"; an arena is returned as is.
-
-    Raises:
-        ValueError: there is no such arena; the message names the nearest ones.
-    """
+    """Look up an arena by name or "module:Class"; an arena is returned as is."""
     return _arenas.find(name)

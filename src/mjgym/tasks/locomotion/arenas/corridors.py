@@ -22,7 +22,7 @@ WALL_WIDTH = Uniform(1.0, 7.0)  # m, as published
 PLATFORM_LENGTH, GAP_LENGTH = Uniform(0.3, 2.5), Uniform(0.5, 1.25)  # m, likewise
 
 
-def _drawn(value: Value, rng: Any) -> float:
+def _drawn_size(value: Value, rng: Any) -> float:
     """Size of one wall, platform or gap: drawn, or the value itself."""
     if isinstance(value, Uniform) and type(value.low) is type(value.high) is float:
         return float(rng.uniform(value.low, value.high))  # the same draw in a tenth of the time
@@ -123,7 +123,6 @@ class WallsCorridor(Corridor):
             )
 
     def names(self) -> tuple[str, ...]:
-        """Names of the walls, for the most that an episode can have."""
         first, gap = self._first(), support_of(self.wall_gap)[0]
         return tuple(f"wall_{i}" for i in range(int(np.ceil((self.corridor_length - first) / gap))))
 
@@ -153,13 +152,13 @@ class WallsCorridor(Corridor):
     def draw(self, v: SingleView, rng: Any) -> None:
         rows = v.rows("geom_size", self.names())
         sizes, places = v.geom_size[rows], v.geom_pos[rows]
-        x, side, used = _drawn(self.wall_gap, rng) - self.padding, -1.0, 0
+        x, side, used = _drawn_size(self.wall_gap, rng) - self.padding, -1.0, 0
         while x < self.corridor_length:
-            width, height = _drawn(self.wall_width, rng), _drawn(self.wall_height, rng)
-            side = -side if _drawn(self.swap_wall_side, rng) else side
+            width, height = _drawn_size(self.wall_width, rng), _drawn_size(self.wall_height, rng)
+            side = -side if _drawn_size(self.swap_wall_side, rng) else side
             sizes[used, 1:] = width / 2, height / 2
             places[used] = x, side * (self.corridor_width - width) / 2, height / 2
-            x += _drawn(self.wall_gap, rng)
+            x += _drawn_size(self.wall_gap, rng)
             used += 1
         places[used:] = self.corridor_length + self.padding, 0.0, PARKED
         v.geom_size[rows], v.geom_pos[rows] = sizes, places
@@ -220,7 +219,6 @@ class GapsCorridor(Corridor):
         return int(np.ceil(mean + 1 + 8 * np.sqrt(mean) * spread / step))
 
     def names(self) -> tuple[str, ...]:
-        """Names of the platforms after the first one."""
         return tuple(f"floor_{i}" for i in range(self.most()))
 
     def ground(self) -> dict[str, str]:
@@ -252,10 +250,10 @@ class GapsCorridor(Corridor):
         sizes, places = v.geom_size[rows], v.geom_pos[rows]
         used = 0
         while x < self.corridor_length and used < len(sizes):
-            platform = _drawn(self.platform_length, rng)
+            platform = _drawn_size(self.platform_length, rng)
             sizes[used, 0] = platform / 2
             places[used] = x + platform / 2, 0.0, -self.half_thickness
-            x += platform + _drawn(self.gap_length, rng)
+            x += platform + _drawn_size(self.gap_length, rng)
             used += 1
         places[used:] = self.corridor_length + self.padding, 0.0, PARKED
         v.geom_size[rows], v.geom_pos[rows] = sizes, places

@@ -6,7 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.mjcf import Spec, add, load
+from mjgym.mjcf import Spec, add, load, published_look
+from mjgym.mjcf.coats import COVERED
+from mjgym.mjcf.textures import add_texture, layers, slabs
 from mjgym.sim.single import SingleView
 from mjgym.tasks.locomotion.arenas.any_arena import PLACED, Arena, register_arena
 from mjgym.tasks.locomotion.floor_plans import (
@@ -19,6 +21,7 @@ from mjgym.tasks.locomotion.floor_plans import (
 )
 
 CAMERA_HEIGHT = 100.0  # m, of the camera above it
+WALL_PICTURE = "assets/style_01/wall_blue_d.png"  # of labmaze
 MARGIN = 1.1  # view of the camera relative to the maze
 FEWEST_CELLS = 7  # each way: a room has up to 5, between walls
 PARKED = -50.0  # m, height of unused parts, below the ground
@@ -31,6 +34,13 @@ ROOM_COLOURS = (
     (0.35, 0.42, 0.62, 1.0),
     (0.66, 0.60, 0.34, 1.0),
 )
+# Of the grass: paths, then rooms.
+MEADOW_SHADES = ((0.72, 0.70, 0.62, 1.0), (1.0, 1.0, 1.0, 1.0), (1.0, 0.94, 0.80, 1.0))
+
+# The published targets: colours, which are multiplied by ours, and light that makes up for it.
+BLUES, GLOW = ((0.0, 0.0, 0.57), (0.0, 0.0, 1.0)), 1.3
+# Of textures, which are multiplied by the colours above.
+BRIGHT, FAIR, DIM = (1.0, 1.0, 1.0), (0.86, 0.86, 0.86), (0.74, 0.74, 0.74)
 
 
 @dataclass(frozen=True)
@@ -98,15 +108,12 @@ class RandomMaze(Arena):
         )
 
     def wall_names(self) -> tuple[str, ...]:
-        """Names of all walls that an episode may need."""
         return tuple(f"wall_{i}" for i in range(self.most_walls))
 
     def room_names(self) -> tuple[str, ...]:
-        """Names of the tiles in all rooms that an episode may need."""
         return tuple(f"room_{i}" for i in range(self.most_rooms))
 
     def target_names(self) -> tuple[str, ...]:
-        """Names of all targets that an episode may need."""
         return tuple(f"target_{i}" for i in range(self.most_targets))
 
     def model(self) -> Spec:
@@ -135,20 +142,61 @@ class RandomMaze(Arena):
 
     def _add_floor(self, spec: Spec, half: float) -> None:
         """Add the visual ground: a floor, and tiles of other colours in the rooms."""
+        outdoors = spec.material("grass") is not None
+        material = "grass" if outdoors else ""
+        floor, *rooms = MEADOW_SHADES if outdoors else (FLOOR_COLOUR, *ROOM_COLOURS)
         add(
-            spec.worldbody, "site", name="floor", type="box", rgba=FLOOR_COLOUR,
+            spec.worldbody, "site", name="floor", type="box", rgba=floor, material=material,
             size=(half, half, TILE), pos=(0, 0, -2 * TILE),
         )  # fmt: skip
-        for name, colour in zip(self.room_names(), itertools.cycle(ROOM_COLOURS), strict=False):
+        for name, colour in zip(self.room_names(), itertools.cycle(rooms), strict=False):
             add(
-                spec.worldbody, "site", name=name, type="box", rgba=colour,
+                spec.worldbody, "site", name=name, type="box", rgba=colour, material=material,
                 size=(self.cell, self.cell, TILE), pos=(0, 0, PARKED),
             )  # fmt: skip
+
+    def dress(self, spec: Spec) -> None:
+        super().dress(spec)
+        add_texture(spec, "wall", layers(DIM, BRIGHT), "cube")
+        add_texture(spec, "tiles", slabs(BRIGHT, FAIR))
+        for name, repeat in (("wall", 1.0), ("tiles", 1 / self.cell)):
+            add(
+                spec, "material", name=name, textures=name, texrepeat=(repeat, repeat),
+                texuniform=name == "tiles",
+            )  # fmt: skip
+        for name in self.wall_names():
+            spec.geom(name).material = "wall"
+        for name in ("floor", *self.room_names()):
+            spec.site(name).material = spec.site(name).material or "tiles"
+
+    def dress_as_published(self, spec: Spec) -> None:
+        """Tile walls and ground; the published maze draws one of several textures for its walls."""
+        super().dress_as_published(spec)
+        wall = published_look.add_tiles(spec, WALL_PICTURE, self.cell)
+        grass = published_look.add_tiles(spec, published_look.GRASS_PICTURE, self.cell)
+        add(
+            spec, "texture", name="target", type="cube", builtin="checker", rgb1=BLUES[0],
+            rgb2=BLUES[1], width=100, height=100,
+        )  # fmt: skip
+        add(spec, "material", name="target", textures="target", emission=GLOW)
+        for name in self.target_names():
+            spec.geom(name).material = "target"
+        spec.geom("ground").material = grass
+        for name in self.wall_names():
+            spec.geom(name).material = wall
+        hidden = [spec.geom(name) for name in ("ground", *self.wall_names())]
+        hidden += [spec.site(name) for name in ("floor", *self.room_names())]
+        for part in hidden:
+            part.group = COVERED
 
     def draw(self, v: SingleView, rng: Any) -> Places:
         maze = self.maze(rng)
         self._place_walls(v, maze)
-        self._place_rooms(v, maze)
+        v.site_pos[v.rows("site_pos", self.room_names())] = 0.0, 0.0, PARKED
+        for name, room in zip(self.room_names(), maze.rooms, strict=False):
+            site = v.site(name)
+            site.size = room.columns * self.cell / 2, room.rows * self.cell / 2, TILE
+            site.pos = *cell_centre(maze, *room.centre, self.cell), 0.0
         targets = self._points(maze, maze.targets)
         rows = v.rows("geom_pos", self.target_names())
         places = np.full((self.most_targets, 3), (0.0, 0.0, PARKED))
@@ -170,13 +218,6 @@ class RandomMaze(Arena):
             sizes[i, :2] = wall.columns * self.cell / 2, wall.rows * self.cell / 2
             places[i] = *cell_centre(maze, *wall.centre, self.cell), self.wall_height / 2
         v.geom_size[rows], v.geom_pos[rows] = sizes, places
-
-    def _place_rooms(self, v: SingleView, maze: Maze) -> None:
-        v.site_pos[v.rows("site_pos", self.room_names())] = 0.0, 0.0, PARKED
-        for name, room in zip(self.room_names(), maze.rooms, strict=False):
-            site = v.site(name)
-            site.size = room.columns * self.cell / 2, room.rows * self.cell / 2, TILE
-            site.pos = *cell_centre(maze, *room.centre, self.cell), 0.0
 
 
 @register_arena("open_maze")

@@ -18,11 +18,7 @@ _players: Catalogue[Any] = Catalogue("opponent", cast(Any, Callable))
 
 
 def find_player(name: str) -> Player:
-    """Look up a function by "module:function".
-
-    Raises:
-        ValueError: there is no such function; the message names the nearest ones.
-    """
+    """Look up a function by "module:function"."""
     if ":" not in name:
         raise ValueError(
             f'opponent: {name!r} is none of {", ".join(NAMED)}, nor "module:function" of your own'

@@ -14,14 +14,7 @@ DRIVING = 0.8  # rolling per m/s below the target speed
 
 
 def player(observation: Arrays) -> Array:
-    """Actions of scripted players.
-
-    Args:
-        observation: entries by name, (..., k) each, of any number of players.
-
-    Returns:
-        Their actions, (..., 3): roll, steer, kick.
-    """
+    """Actions (..., 3) of scripted players, roll, steer and kick, from entries (..., k) of each."""
     ball = observation["ball_ego_position"][..., :2]
     goal = observation["opponent_goal_mid"][..., :2]
     xp = namespace(ball)

@@ -40,7 +40,7 @@ def teams(team_size: int) -> np.ndarray:
 
 @functools.cache
 def others(team_size: int) -> tuple[tuple[str, ...], np.ndarray]:
-    """Names of the other players as a player sees them, and their indices, (players, others)."""
+    """Name the other players as a player sees them; with their indices, (players, others)."""
     count = 2 * team_size
     names = [f"teammate_{k}" for k in range(team_size - 1)]
     names += [f"opponent_{k}" for k in range(team_size)]
@@ -64,7 +64,7 @@ class Seen:
     def __init__(self, v: View, walker: Walker, prefixes: tuple[str, ...], size: int) -> None:
         self.v, self.xp, self.size = v, v.xp, size
         self.walker = walker.with_prefix("")
-        self.players = GroupView.of(v, prefixes)
+        self.players = GroupView.from_view(v, prefixes)
         self.names, self._who = others(size)
         players, root = self.players, self.walker.root
         self.place = players.body(root).xpos
@@ -79,17 +79,11 @@ class Seen:
         ball = v.body("ball")  # world velocity of its centre, m/s
         self.rolling = ball.cvel[..., 3:] + cross(ball.cvel[..., :3], ball.xipos - ball.subtree_com)
 
-    def _each(self, value: Array) -> Array:
-        """Add an axis of players to a value of the match."""
+    def _per_player(self, value: Array) -> Array:
         return value[..., None, :]
 
     def entries(self, previous: Array, scored: Array) -> Arrays:
-        """Entries of an observation, in order.
-
-        Args:
-            previous: the players' actions.
-            scored: whether each player's team has just scored, 1, or the other one, -1.
-        """
+        """Entries of an observation, in order; `scored` is 1 where the own team just has."""
         itself = {
             **self.walker.proprioception(self.players),
             **self.walker.kinematics(self.players),
@@ -106,9 +100,9 @@ class Seen:
     def ball(self) -> Arrays:
         """Ball entries: angular velocity, position and velocity."""
         ball = self.v.body("ball")
-        turns = self._each(ball.cvel[..., :3]) - self.spin
-        away = self._each(ball.xipos) - self.centre
-        moves = self._each(self.rolling) - self.velocity - cross(self.spin, away)
+        turns = self._per_player(ball.cvel[..., :3]) - self.spin
+        away = self._per_player(ball.xipos) - self.centre
+        moves = self._per_player(self.rolling) - self.velocity - cross(self.spin, away)
         local = rows_to_local(self.axes, self.xp.stack([turns, away, moves], axis=-2))
         return {
             "ball_ego_angular_velocity": local[..., 0, :],
@@ -167,14 +161,14 @@ class Seen:
         """Statistics that compare players."""
         xp, v, size = self.xp, self.v, self.size
         ball = v.geom("ball").xpos
-        to_ball = (self._each(ball) - self.place)[..., :2]
-        distance = norm(to_ball)
-        approach = total(to_ball / (distance[..., None] + LEAST) * self.drift[..., :2])
+        to_ball = self._per_player(ball) - self.place
+        flat, distance = to_ball[..., :2], norm(to_ball)
+        approach = total(flat / (norm(flat)[..., None] + LEAST) * self.drift[..., :2])
         by_team = xp.reshape(distance, (*v.lead, 2, size))
         nearest = xp.reshape(by_team == xp.min(by_team, axis=-1, keepdims=True), distance.shape)
         goals = v.take("site_xpos", ("away_goal_mid", "home_goal_mid"))
         to_goal = goals - ball[..., None, :]
-        of_goal = total(to_goal / norm(to_goal)[..., None] * self._each(self.rolling))
+        of_goal = total(to_goal / norm(to_goal)[..., None] * self._per_player(self.rolling))
         apart = self._mean_distance()
         return {
             "stats_vel_to_ball": approach,
@@ -201,7 +195,7 @@ def labels(walker: Walker, team_size: int, actions: tuple[str, ...]) -> dict[str
     """Labels of one player's entries, by name; see `Task.labels`."""
     root = walker.root
     limbs = vector_names(*walker.end_effectors)
-    said = {
+    signals = {
         "prev_action": Signal("the last action", actions, "1", source="memory action"),
         "ball_ego_angular_velocity": Signal("angular velocity of the ball", unit="rad/s"),
         "ball_ego_position": Signal("place of the ball", unit="m"),
@@ -222,7 +216,7 @@ def labels(walker: Walker, team_size: int, actions: tuple[str, ...]) -> dict[str
         "stats_away_score": Signal("1 where the other team has just scored", ("scored",), "1"),
     }
     for name in ("ball_ego_angular_velocity", "ball_ego_position", "ball_ego_linear_velocity"):
-        said[name] = _in_frame(said[name], vector_names("ball"), root)
+        signals[name] = _in_frame(signals[name], vector_names("ball"), root)
     for name in others(team_size)[0]:
         whose = f"{name.replace('_', ' ')}"
         for part, what, names, unit in (
@@ -231,15 +225,17 @@ def labels(walker: Walker, team_size: int, actions: tuple[str, ...]) -> dict[str
             ("ego_position", "place", vector_names(root), "m"),
             ("ego_orientation", "axes", vector_names("x axis", "y axis", "z axis"), "1"),
         ):
-            said[f"{name}_{part}"] = _in_frame(Signal(f"{what} of {whose}", unit=unit), names, root)
-        said[f"{name}_end_effectors_pos"] = Signal(
+            signals[f"{name}_{part}"] = _in_frame(
+                Signal(f"{what} of {whose}", unit=unit), names, root
+            )
+        signals[f"{name}_end_effectors_pos"] = Signal(
             f"places of the end effectors of {whose} as it sees them itself", limbs, "m"
         )
     for name, count in zip(LANDMARKS, SOLID, strict=True):
-        said[name] = Signal(
+        signals[name] = Signal(
             f"the pitch's {name.replace('_', ' ')}", tuple("xyz"[:count]), "m", root
         )
-    return said
+    return signals
 
 
 def _in_frame(signal: Signal, names: tuple[str, ...], frame: str) -> Signal:

@@ -184,12 +184,11 @@ class Soccer(Task):
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of all players: home_0, home_1, ..., away_0, ..."""
+        """The names of all players: home_0, home_1, ..., away_0, ..."""
         return tuple(f"{team}_{i}" for team in TEAMS for i in range(self.team_size))
 
     @functools.cached_property
     def prefixes(self) -> tuple[str, ...]:
-        """Prefixes of the names of the players' elements."""
         return tuple(f"{name}/" for name in self.names)
 
     @functools.cached_property
@@ -201,13 +200,11 @@ class Soccer(Task):
         return self.names if self.opponent is None else ()
 
     def as_one_agent(self) -> Task:
-        """The home team against an opponent, by default one that stands still."""
         if self.opponent is not None:
             return self
         return dataclasses.replace(self, opponent=opponents.STILL)
 
     def scripted_policy(self) -> Callable[[Any], Any] | None:
-        """The scripted boxheads, as the home team."""
         return scripted.team if self.walker == "boxhead" and self.opponent is not None else None
 
     @functools.cached_property
@@ -227,7 +224,11 @@ class Soccer(Task):
     def model(self) -> Spec:
         spec = self.ground.model()
         spec.option.timestep = self.physics_timestep
-        self._exchange_ball(spec)
+        numbers, ball = BALLS[self.ball], spec.geom("ball")
+        ball.size[0], ball.pos[2], ball.mass = numbers.radius, numbers.radius, numbers.mass
+        ball.friction, ball.solref = numbers.friction, numbers.solref
+        if self.box:
+            ball.conaffinity = 1 | BOX_ONLY
         # Goals and hits count at each physics step: keep the history of a control step.
         steps = max(1, round(self.control_timestep / self.physics_timestep))
         for i, walker in enumerate(self.creatures):
@@ -247,22 +248,15 @@ class Soccer(Task):
             nsample=steps,
         )  # fmt: skip
         # Draws for throw-ins, and the seeds of a random opponent.
-        spec.nuserdata = 2 * THROWS + (self._drawn(spec) if self._plays_at_random else 0)
+        spec.nuserdata = 2 * THROWS + (self._drawn_size(spec) if self._plays_at_random else 0)
         return spec
 
     @property
     def _plays_at_random(self) -> bool:
         return self.opponent == opponents.RANDOM
 
-    def _drawn(self, spec: Spec) -> int:
+    def _drawn_size(self, spec: Spec) -> int:
         return len(list(spec.actuators)) // 2
-
-    def _exchange_ball(self, spec: Spec) -> None:
-        numbers, ball = BALLS[self.ball], spec.geom("ball")
-        ball.size[0], ball.pos[2], ball.mass = numbers.radius, numbers.radius, numbers.mass
-        ball.friction, ball.solref = numbers.friction, numbers.solref
-        if self.box:
-            ball.conaffinity = 1 | BOX_ONLY
 
     def actions(self, model: Model) -> Sequence[Action]:
         every = controls(model)
@@ -275,19 +269,16 @@ class Soccer(Task):
         v.userdata[: 2 * THROWS] = rng.uniform(NEAREST, FARTHEST, 2 * THROWS)
         v.userdata[2 * THROWS :] = rng.integers(1, opponents.SEEDS, v.userdata.size - 2 * THROWS)
         for _ in range(REDRAWS):
-            self._scatter(v, half, rng)
+            v.joint("ball").qpos[:3] = *rng.uniform(-SPREAD, SPREAD, 2) * half, BALL_HEIGHT
+            for walker in self.creatures:
+                x, y = rng.uniform(-SPREAD, SPREAD, 2) * half
+                walker.stand(v, (x, y, 0.0), about_z(rng.uniform(-math.pi, math.pi)))
             v.detect_contacts()
             if not self._crowded(v):
                 return
 
-    def _scatter(self, v: SingleView, half: np.ndarray, rng: Any) -> None:
-        v.joint("ball").qpos[:3] = *rng.uniform(-SPREAD, SPREAD, 2) * half, BALL_HEIGHT
-        for walker in self.creatures:
-            x, y = rng.uniform(-SPREAD, SPREAD, 2) * half
-            walker.stand(v, (x, y, 0.0), about_z(rng.uniform(-math.pi, math.pi)))
-
     def _crowded(self, v: SingleView) -> bool:
-        """Whether players touch each other or the ball."""
+        """Tell whether players touch each other or the ball."""
         movers = [v.body(prefix).id for prefix in self.prefixes]
         if self.frees_ball:
             movers.append(v.body("ball").id)
@@ -460,15 +451,15 @@ class Soccer(Task):
         walker = self.creatures[0]
         entries = self._seen(v)
         acting = tuple(a.name.partition("/")[2] for a in self.actions(v.model))
-        said = seeing.labels(walker, self.team_size, acting[: len(acting) // self.team_size])
+        signals = seeing.labels(walker, self.team_size, acting[: len(acting) // self.team_size])
         for entry, meaning in meanings(type(walker), entries).items():
-            stated = said.get(entry, walker.labels().get(entry, Signal()))
-            said[entry] = dataclasses.replace(stated, meaning=stated.meaning or meaning)
+            stated = signals.get(entry, walker.labels().get(entry, Signal()))
+            signals[entry] = dataclasses.replace(stated, meaning=stated.meaning or meaning)
         return {
             f"{name}/{entry}": dataclasses.replace(
                 signal, frame=f"{name}/{signal.frame}" if signal.frame else ""
             )
             for name in self.names[: self.team_size]
-            for entry, signal in said.items()
+            for entry, signal in signals.items()
             if entry in entries
         }

@@ -65,6 +65,7 @@ class Walker(Written):
         hidden_groups: of geoms that the egocentric camera does not see: the walker's own.
         touch, force, torque, rangefinder: names of its sensors of each kind.
         velocimeter, gyro, accelerometer: names of its sensors; empty for none.
+        published_file: of its skin, in dm_control; empty for none.
         jersey: geoms that wear the colour of its team; empty for all that are seen.
         prefix: of all its names in the scene, and the name of its frame's body.
     """
@@ -93,16 +94,16 @@ class Walker(Written):
     velocimeter: str = ""
     gyro: str = ""
     accelerometer: str = ""
+    published_file: str = ""
     jersey: tuple[str, ...] = ()
     prefix: str = "walker/"
 
     @functools.cache  # noqa: B019  (hooks ask for the same few at each step)
     def with_prefix(self, prefix: str) -> Self:
-        """A copy with another prefix, for several walkers in a scene."""
         return dataclasses.replace(self, prefix=prefix)
 
     def prefixed(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Names of its elements in the scene, with prefix."""
+        """List the names of its elements in the scene, with prefix."""
         return _prefixed(self.prefix, names)
 
     # Attachment to a scene.
@@ -110,6 +111,9 @@ class Walker(Written):
     def model(self) -> Spec:
         """The creature by itself, without a joint to the world."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
+
+    def add_coat(self, spec: Spec) -> None:
+        """Add a coat to the scene's spec, for images alone; by default there is none."""
 
     def hang(self, body: Any) -> None:
         """Add the joints between the world and the walker's frame, an MjsBody of the scene."""
@@ -126,11 +130,8 @@ class Walker(Written):
     def join(
         self, scene: Spec, model: Spec, place: tuple[float, float, float] = (0.0, 0.0, 0.0)
     ) -> None:
-        """Attach a model of the walker to a scene, with its own frame.
-
-        Args:
-            model: of the creature alone; it is moved, not copied.
-            place: of the frame before any episode, m: several creatures stand apart.
+        """Attach a model of the creature alone to a scene, standing at `place` (m) until an
+        episode.
         """
         # Explicit, because the engine would add the mass of a separate frame.
         body = add(
@@ -147,11 +148,7 @@ class Walker(Written):
                 geom.material, geom.rgba = "", (*colour, 1.0)
 
     def watch_ground(self, scene: Spec, ground: Mapping[str, str]) -> None:
-        """Add the sensors that `fallen` reads, which count contacts with the ground.
-
-        Args:
-            ground: names, and "geom" or "body" for each.
-        """
+        """Add the sensors that `fallen` reads: contacts with the "geom" or "body" of each name."""
         for name, kind in ground.items():
             for part in ("", *self.feet):  # all of it, and each foot with its descendants
                 add(
@@ -230,7 +227,7 @@ class Walker(Written):
 
     @functools.cached_property
     def observed_joints(self) -> tuple[str, ...]:
-        """Names of the joints whose positions and velocities are observed."""
+        """The names of the joints whose positions and velocities are observed."""
         if self.joints is not None:
             return self.joints
         actuators = self.model().actuators
@@ -281,7 +278,7 @@ class Walker(Written):
         return v.take("xmat", self.prefixed(self.trunk or (self.root,)))[..., ZZ]
 
     def fallen(self, v: View, ground: Iterable[str]) -> Array:
-        """Whether any part except a foot touches the ground, (...); see `watch_ground`."""
+        """Tell whether any part except a foot touches the ground, (...); see `watch_ground`."""
         contacts = [
             total(v.take("sensordata", [self._under(name, part) for name in ground]))
             for part in ("", *self.feet)
@@ -329,21 +326,16 @@ def normalised(quaternion: Array) -> np.ndarray:
     return np.asarray(q / np.sqrt((q * q).sum()))
 
 
-_walkers: Catalogue[Walker] = Catalogue("walker", Walker)
+_walkers: Catalogue[Walker] = Catalogue("walker", Walker, __package__)
 
 register_walker = _walkers.register
 """Class decorator: register a walker under a name for the keyword argument `walker`."""
 
 
 def walker_names() -> list[str]:
-    """Sorted names of all walkers."""
     return _walkers.names()
 
 
 def find_walker(name: str | Walker) -> Walker:
-    """Look up a walker by name or "module:Class"; a walker is returned as is.
-
-    Raises:
-        ValueError: there is no such walker; the message names the nearest ones.
-    """
+    """Look up a walker by name or "module:Class"; a walker is returned as is."""
     return _walkers.find(name)

@@ -68,9 +68,6 @@ def model(version: str) -> Spec:
 
     Returns:
         The model: 56 hinges, and 56 actuators in alphabetical order with controls in [-1, 1].
-
-    Raises:
-        ValueError: there is no such version; the message names the nearest one.
     """
     if version not in FILES:
         raise ValueError(f"no CMU humanoid of version {version!r}{or_else(version, sorted(FILES))}")

@@ -2,8 +2,17 @@
 
 from dataclasses import dataclass
 
-from mjgym.mjcf import Spec, load
+from mjgym.mjcf import Coat, Spec, load
 from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
+
+COAT = Coat(
+    ("nose", "fur", "pale_fur"),
+    cell=0.0018,
+    blend=0.006,
+    hair=(0.008, 0.002),
+    underside="pale_fur",
+    flesh="locomotion/walkers/rodent_coat.xml",
+)
 
 
 @register_walker("rodent")
@@ -27,6 +36,7 @@ class Rodent(Walker):
     scale: float | None = 1 / 6
     hidden_groups: tuple[int, ...] = (1, 2)
     viewpoint: str = "side_alt"
+    published_file: str = "locomotion/walkers/assets/rodent.xml"
     velocimeter: str = "velocimeter"
     gyro: str = "gyro"
     accelerometer: str = "accelerometer"
@@ -34,3 +44,6 @@ class Rodent(Walker):
 
     def model(self) -> Spec:
         return load("locomotion/walkers/rodent.xml")
+
+    def add_coat(self, spec: Spec) -> None:
+        COAT.put_on(spec, self.prefix, group=self.hidden_groups[-1])

@@ -67,16 +67,14 @@ class Brick:
 
     @classmethod
     def named(cls, name: str, observation: Observation, hand: Hand) -> "Brick":
-        """Look up a brick by name."""
         pose = [observation[f"{name}/{entry}"] for entry in ("position", "orientation")]
         return cls(hand, np.concatenate(pose, axis=-1))
 
     def grip(self) -> tuple[np.ndarray, np.ndarray]:
         """Cheapest grasp: the hand turns little, and no other brick obstructs it.
 
-        Returns:
-            The position of the hand, (..., 3) m, and its rotation vector, (..., 3) rad, to point
-            down and close along the brick's short side.
+        Position of the hand, (..., 3) m, and its rotation vector, (..., 3) rad, to point down and
+        close along the brick's short side.
         """
         now = self.hand.heading
         around = [other.points(OUTLINE) for other in self.others]
@@ -92,10 +90,10 @@ class Brick:
                 if outlines is not None:
                     cost = cost + hindrance(outlines, rotation, place)
                 ways.append((cost, rotation, place))
-        costs, rotations, places = (np.stack(each) for each in zip(*ways, strict=True))
+        costs, rotations, places = (np.stack(values) for values in zip(*ways, strict=True))
         best = costs.argmin(axis=0)[None, ..., None]
         rotation, place = (
-            np.take_along_axis(each, best, axis=0)[0] for each in (rotations, places)
+            np.take_along_axis(values, best, axis=0)[0] for values in (rotations, places)
         )
         return place, self.hand.turn_to(rotation)
 
@@ -134,12 +132,9 @@ def hindrance(outlines: np.ndarray, rotation: np.ndarray, place: np.ndarray) -> 
 def grasp(
     hand: Hand, place: np.ndarray, turn: np.ndarray, above: float = ABOVE
 ) -> tuple[Stage, ...]:
-    """Stages that grasp a brick: above it, down to it, close the fingers.
+    """Stages that grasp a brick: above it (m), down to it, close the fingers.
 
-    Args:
-        place: position of the hand at the grasp, (..., 3) m.
-        turn: rotation vector of the hand to the grasp, (..., 3) rad.
-        above: height above the grasp before the hand descends, m.
+    The hand comes to `place`, (..., 3) m, by the rotation vector `turn`, (..., 3) rad.
     """
     return (
         Stage(place + above * UP, HALF_OPEN, turn, near=0.012, straight=0.15),

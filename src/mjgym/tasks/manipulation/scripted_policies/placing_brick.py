@@ -32,12 +32,10 @@ SLIPPED = 0.035  # m, from the fist to the centre of a brick that it has lost
 
 
 def place(task: Scene, name: str, top: str) -> StagedPolicy:
-    """Grasp the brick by its long sides, carry it over the pedestal and release it.
+    """Grasp the brick by its long sides, carry it over the pedestal's `top` (of `LAID`) and release
+    it.
 
     A brick too near to the post for the fingers is drawn away first.
-
-    Args:
-        top: of the pedestal, a key of `LAID`.
     """
 
     def stages(observation: Observation, hand: Hand) -> list[Stage]:
@@ -70,11 +68,8 @@ def place(task: Scene, name: str, top: str) -> StagedPolicy:
 
 
 def draw_away(brick: Brick, post: np.ndarray, rise: np.ndarray) -> tuple[Stage, ...]:
-    """Stages that draw a brick away from the post with a fist; skipped if it is far enough.
-
-    Args:
-        post: position of the pedestal's target, (..., 3) m.
-        rise: height of a hand clear of the brick, (...) m.
+    """Stages that draw a brick away from the post, (..., 3) m, with a fist that rises to `rise` (m)
+    to pass over it; skipped if it is far enough.
     """
     hand = brick.hand
     way = (brick.position - post)[..., 0:2]

@@ -69,7 +69,6 @@ class VelocityArm:
     finger_speed: np.ndarray
 
     def tools(self, observation: Observation) -> tuple[Hand]:
-        """The hand at the time of an observation."""
         return (Hand(self.robot.hand_name, observation),)
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
@@ -108,23 +107,15 @@ def _shortened(vector: np.ndarray, longest: float) -> np.ndarray:
 
 
 def velocity_arm(task: Scene, held: Sequence[float] | None = None) -> VelocityArm:
-    """Arm and hand of a task.
-
-    Args:
-        held: see `VelocityArm`; None for the fingers' limits.
-
-    Raises:
-        ValueError: they lack velocity servos or torque sensors; it is another hand than the one
-            that the script grasps with; or objects are not observed.
-    """
+    """Arm and hand of a task; `held` as in `VelocityArm`, None for the fingers' limits."""
     if task.vision:
         raise ValueError("vision: a script reads the poses of objects, which are not observed")
     if held is not None and task.hand != HAND:
         raise ValueError(f"hand: the script knows how {HAND!r} holds a brick, not {task.hand!r}")
     robot, model = task.robot, compile_model(task)
     joints = (*robot.joints, *robot.finger_joints)
-    known = [model.actuator(i).name for i in range(model.nu)]
-    numbers = [known.index(name) for name in joints if name in known]
+    motors = [model.actuator(i).name for i in range(model.nactuator)]
+    numbers = [motors.index(name) for name in joints if name in motors]
     gains, biases = model.actuator_gainprm[numbers], model.actuator_biasprm[numbers]
     servos = (
         numbers == list(range(len(joints)))

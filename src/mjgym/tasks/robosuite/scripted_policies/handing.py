@@ -5,14 +5,16 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import UP, at_height, frame
 from mjgym.rotations import smallest_angle
-from mjgym.tasks.robosuite.scripted_policies.motions import (
+from mjgym.tasks.robosuite.scripted_policies.tools import (
     CLOSING,
     HALF_TURN,
     QUARTER_TURN,
     STRAIGHT,
+    Tool,
     grasp,
+    rotation_of,
+    tools_of,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
 from mjgym.tasks.robosuite.tabletop import Tabletop
 
 MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's centre

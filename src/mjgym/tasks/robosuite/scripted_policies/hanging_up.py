@@ -7,16 +7,18 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import DOWN, UP, at_height, frame, rotation_between
 from mjgym.rotations import smallest_angle, to_world, unit
-from mjgym.tasks.robosuite.scripted_policies.motions import (
+from mjgym.tasks.robosuite.scripted_policies.tools import (
     CLOSING,
     HALF_TURN,
     STRAIGHT,
     WHOLE_TURN,
+    Tool,
     grasp,
     heading_across,
     heading_of,
+    rotation_of,
+    tools_of,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
 from mjgym.tasks.robosuite.tabletop import Tabletop
 
 CARRY_HEIGHT = 1.22  # m, above the floor, of the hand: its load clears the stand

@@ -7,15 +7,17 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import UP, at_height, level
 from mjgym.rotations import norm, smallest_angle
-from mjgym.tasks.robosuite.scripted_policies.motions import (
+from mjgym.tasks.robosuite.scripted_policies.tools import (
     CLOSING,
     HALF_TURN,
     QUARTER_TURN,
     WHOLE_TURN,
+    Tool,
     grasp,
     heading_of,
+    rotation_of,
+    tools_of,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import Tool, rotation_of, tools_of
 from mjgym.tasks.robosuite.sorting import Sorting
 
 CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the pegs
@@ -38,11 +40,7 @@ GRIPS = {
 
 
 def sort(task: Sorting, aligned: bool) -> StagedPolicy:
-    """Put the objects away, one after the other.
-
-    Args:
-        aligned: whether objects fit their places only when aligned with the world's axes.
-    """
+    """Put the objects away, one after the other."""
     order = list(GRIPS)
     labels = sorted(task.labels_of_objects.items(), key=lambda item: order.index(item[1][0]))
     parts = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mjgym.actions import Model
-from mjgym.robots.staged_policy import Motion, Observation
+from mjgym.robots.staged_policy import CLOSE, OPEN, Motion, Observation, Stage
 from mjgym.robots.tool_poses import UP, heading_of_x, pointing_down, rotation_between
 from mjgym.rotations import (
     about_z,
@@ -29,6 +29,10 @@ LEAD_TURN = 1.5  # and for more of the remaining rotation
 CLEAR = 0.35  # rad, clearance of a planned turn to the limits of the last joint
 LOST = 0.06  # m, from the tool to a lost object
 PARALLEL = (1, 2)  # actuators of a hand with two parallel fingers
+ABOVE = 0.1 * UP  # m, from an object to the tool before it descends
+CLOSING = 10  # control steps of a full finger stroke
+STRAIGHT = 0.1  # rad, tolerance of a tool's orientation
+QUARTER_TURN, HALF_TURN, WHOLE_TURN = np.pi / 2, np.pi, 2 * np.pi  # rad, symmetries of objects
 
 
 @dataclass(frozen=True)
@@ -53,16 +57,8 @@ class Wrist:
     def away_from_limits(
         self, observation: Observation, turn: np.ndarray, last: np.ndarray, symmetry: float
     ) -> np.ndarray:
-        """Correct two turns about the vertical to keep them clear of the limits.
-
-        Args:
-            observation: with the joint's angle.
-            turn: of the tool, which points down, (...) rad.
-            last: a further turn from the current angle.
-            symmetry: period of equivalent turns, rad.
-
-        Returns:
-            0 if both stay clear, else the better symmetry period to either side, (...) rad.
+        """0, or the symmetry period to either side (...) rad that keeps two turns about the
+        vertical clear of the limits.
         """
         now = observation[self.entry][..., self.number] - self.middle
         shifts = symmetry * np.array([0.0, 1.0, -1.0])
@@ -106,11 +102,9 @@ class Tool:
         self.rotation = np.asarray(compose(rotation_of(self.entry("eef_quat_site")), arm.hand))
 
     def entry(self, name: str) -> np.ndarray:
-        """Observation entry of the arm, by its name without prefix."""
         return self._observation[self._arm.label + name]
 
     def turn_to(self, rotation: np.ndarray) -> np.ndarray:
-        """Rotation vector to another rotation (..., 9), (..., 3) rad in world axes."""
         return rotation_between(self.rotation, rotation)
 
     def upright(self, angle: float | np.ndarray = 0.0) -> np.ndarray:
@@ -118,11 +112,8 @@ class Tool:
         return self.turn_to(pointing_down(heading_of_x(self.rotation) + angle))
 
     def facing(self, heading: np.ndarray, symmetry: float) -> np.ndarray:
-        """Rotation to point down and close along a heading, (..., 3) rad.
-
-        Args:
-            heading: about the vertical, (...) rad.
-            symmetry: period of equivalent headings, rad; the nearest is taken.
+        """Rotation to point down and close along a heading (...) about the vertical or an
+        equivalent one, a multiple of `symmetry` off; (..., 3), all rad.
         """
         return self.upright(smallest_angle(heading - heading_of_x(self.rotation), symmetry))
 
@@ -142,7 +133,7 @@ class Tool:
         return np.asarray(turn + more[..., None] * UP)
 
     def away_from(self, place: np.ndarray, distance: float = LOST) -> np.ndarray:
-        """Whether it is further than a distance, m, from a place: it has lost its object."""
+        """Tell whether it is further than a distance, m, from a place: it has lost its object."""
         way = place - self.position
         return np.asarray((way * way).sum(axis=-1) > distance * distance)
 
@@ -161,7 +152,6 @@ class Tools:
     others: tuple[Arm, ...] = ()
 
     def tools(self, observation: Observation) -> tuple[Tool, ...]:
-        """The tools at the time of an observation."""
         return tuple(Tool(arm, observation) for arm in self.arms + self.others)
 
     def action(self, observation: Observation, motions: Sequence[Motion]) -> np.ndarray:
@@ -179,16 +169,7 @@ class Tools:
 
 
 def tools_of(task: Tabletop, arms: int, hands: bool = True) -> Tools:
-    """Tools of a task's arms.
-
-    Args:
-        arms: number of arms that the script moves.
-        hands: whether it grasps with them.
-
-    Raises:
-        ValueError: the task's robots have another number of arms, another controller or hands
-            without two parallel fingers, or the observation has no separate entries.
-    """
+    """Tools of a task's arms."""
     if task.controller != "OSC_POSE":
         raise ValueError(f"controller: a script moves arms by OSC_POSE, not {task.controller!r}")
     if task.grouped or not task.object_entries:
@@ -197,20 +178,20 @@ def tools_of(task: Tabletop, arms: int, hands: bool = True) -> Tools:
         raise ValueError(f"robot: the script moves {arms} arm(s), not {task.robot!r}")
     model = compile_model(task)
     numbers, grippers = drive.numbers(task.robots)
-    places = np.concatenate([np.arange(each.start, each.stop).reshape(-1, 6) for each in numbers])
+    places = np.concatenate([np.arange(rows.start, rows.stop).reshape(-1, 6) for rows in numbers])
     script_arms = []
-    for i, each in enumerate(task.manipulators):
-        if hands and not (each.hand.fingers and len(each.hand.actuators) in PARALLEL):
+    for i, arm in enumerate(task.manipulators):
+        if hands and not (arm.hand.fingers and len(arm.hand.actuators) in PARALLEL):
             raise ValueError(
-                f"gripper: a script grasps with two parallel fingers, which the hand of {each.name}"
+                f"gripper: a script grasps with two parallel fingers, which the hand of {arm.name}"
                 " has not"
             )
         gripper = grippers[i].start if grippers[i].stop > grippers[i].start else None
-        origin = _rotation_at_rest(model, each.origin)
-        joints = task.robots[each.robot].joints
-        wrist = _wrist(model, each, joints)
-        hand = _hand(model, each) if hands else np.eye(3).reshape(9)
-        script_arms.append(Arm(each.label, places[i], gripper, origin, wrist, hand))
+        origin = _rotation_at_rest(model, arm.origin)
+        joints = task.robots[arm.robot].joints
+        wrist = _wrist(model, arm, joints)
+        hand = _hand(model, arm) if hands else np.eye(3).reshape(9)
+        script_arms.append(Arm(arm.label, places[i], gripper, origin, wrist, hand))
     return Tools(tuple(script_arms), len(task.actions(model)))
 
 
@@ -246,7 +227,6 @@ def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
 
 
 def _place_at_rest(model: Model, geom: str) -> np.ndarray:
-    """World position of a geom with all joints at 0, (3,) m."""
     element = model.geom(geom)
     place, body = element.pos, int(element.bodyid[0])
     while body:
@@ -273,3 +253,37 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
     """Rotation matrix (..., 9) of an observed quaternion x, y, z, w (..., 4)."""
     scalar_first = np.concatenate([quaternion[..., 3:4], quaternion[..., 0:3]], axis=-1)
     return _matrix(scalar_first)
+
+
+def heading_of(quaternion: np.ndarray) -> np.ndarray:
+    """Angle about the vertical of a frame's x axis, rad, from x, y, z, w."""
+    x, y, z, w = np.moveaxis(quaternion, -1, 0)
+    return np.asarray(np.arctan2(2 * (x * y + w * z), 1 - 2 * (y * y + z * z)))
+
+
+def heading_across(quaternion: np.ndarray) -> np.ndarray:
+    """Angle about the vertical of a frame's y axis if its z is vertical, rad, from x, y, z, w."""
+    return heading_of(quaternion) + QUARTER_TURN
+
+
+def grasp(
+    place: np.ndarray,
+    turn: np.ndarray,
+    steps: int = CLOSING,
+    above: np.ndarray = ABOVE,
+    lost: np.ndarray | None = None,
+) -> tuple[Stage, ...]:
+    """Stages that grasp an object: above it, down to it, close the fingers.
+
+    Args:
+        place: position of the tool at the grasp, (..., 3) m.
+        turn: rotation of the tool to the grasp, see `Stage`.
+        steps: least number of control steps above the object.
+        above: offset from the grasp before the tool descends, (3,) m.
+        lost: the condition, bool, for another attempt as the tool descends, see `Stage`.
+    """
+    return (
+        Stage(place + above, OPEN, turn, near=0.015, straight=STRAIGHT, steps=steps),
+        Stage(place, OPEN, turn, near=0.008, lost=lost),
+        Stage(place, CLOSE, turn, near=np.inf, steps=CLOSING),
+    )

@@ -16,16 +16,18 @@ from mjgym.tasks.robosuite.scripted_policies.handing import (
     WAITING,
     Handle,
 )
-from mjgym.tasks.robosuite.scripted_policies.motions import (
+from mjgym.tasks.robosuite.scripted_policies.tools import (
     CLOSING,
     HALF_TURN,
     QUARTER_TURN,
     STRAIGHT,
+    Tool,
+    Tools,
     grasp,
     heading_across,
     heading_of,
+    tools_of,
 )
-from mjgym.tasks.robosuite.scripted_policies.tools import Tool, Tools, tools_of
 from mjgym.tasks.robosuite.tabletop import Tabletop
 
 START = np.array([0.2, -0.45, 0.0])  # m, centre of the start bin
@@ -62,7 +64,6 @@ def _hammer(observation: Observation, first: Tool, second: Tool) -> Handle:
 
 
 def _tidied(observation: Observation) -> np.ndarray:
-    """Whether the trash is in its bin, (...) bool."""
     return observation["trash_in_trash_bin"].reshape(observation["trash_pos"].shape[:-1]) > 0
 
 
@@ -101,7 +102,6 @@ def _present(observation: Observation, first: Tool, second: Tool) -> list[Stage]
 
 
 def _let_go(observation: Observation, first: Tool, second: Tool) -> list[Stage]:
-    """The first arm releases the hammer and retreats."""
     return [
         Stage(first.position, OPEN, steps=CLOSING),
         Stage(first.position - BACK * GIVING, OPEN, near=np.inf, steps=CLOSING),

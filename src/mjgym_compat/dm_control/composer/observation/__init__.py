@@ -1,1 +1,0 @@
-"""Observations: readings, their timing and their delivery."""

@@ -1,1 +1,0 @@
-"""Entities that are ready to use."""

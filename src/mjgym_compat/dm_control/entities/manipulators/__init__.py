@@ -1,1 +1,0 @@
-"""Arms and hands."""

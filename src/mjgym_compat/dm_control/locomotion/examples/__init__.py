@@ -1,1 +1,0 @@
-"""The published tasks of locomotion, each built by a function."""

@@ -1,1 +1,0 @@
-"""Recorded motions: messages, files, walkers' poses and props."""

@@ -1,1 +1,0 @@
-"""Following of recorded motion: clips, tasks and rewards."""

@@ -1,1 +1,0 @@
-"""The interface between a task, its physics and an environment."""

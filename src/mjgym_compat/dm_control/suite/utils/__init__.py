@@ -1,1 +1,0 @@
-"""Helpers of the suite's tasks."""

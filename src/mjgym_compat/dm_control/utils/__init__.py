@@ -1,1 +1,0 @@
-"""Helpers of dm_control's tasks."""

@@ -1,1 +1,0 @@
-"""User-defined environments with robots that manipulate objects."""
