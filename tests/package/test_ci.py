@@ -1,4 +1,4 @@
-"""`.ci/run`: a lane whose packages cannot be installed fails the run."""
+"""`.ci/run`: what fails the run, and what it tries again."""
 
 import subprocess
 import sys
@@ -8,37 +8,70 @@ import pytest
 from helpers.places import ROOT
 
 RUN = ROOT / ".ci" / "run"
-# Its own functions and its end; environments and installing are replaced.
+# Its own functions and its end; environments, installing and pytest are replaced.
 PROGRAM = r"""
 set -euo pipefail
-work=$PWD; touch failed
-for name in lane layer lane_in; do eval "$(sed -n "/^$name() {/,/^}/p" "$RUN")"; done
-python3() { mkdir -p "$3/bin"; touch "$3/bin/activate"; }
-python() { if [ "$1" = -c ]; then echo "$PWD"; else echo "tested $*"; fi; }
+work=$PWD; noted=cache/good/v/cache; mkdir -p .ci "$noted"; touch failed again .ci/flaky.txt
+cp "$FLAKY" .ci/flaky.txt
+for name in lane layer tests again lane_in; do eval "$(sed -n "/^$name() {/,/^}/p" "$RUN")"; done
+python3() { mkdir -p "$3/bin"; echo "VIRTUAL_ENV=$3" >"$3/bin/activate"; }
 install() { [ "$1" != absent ]; }
+python() {
+  case "$*" in
+    "-c "*) echo "$PWD" ;;
+    "- "*) [ -e "$2" ] && cat "$2" || echo "a whole lane" ;;
+    *--last-failed*) echo "again $*"; [[ "$*" != *broken* ]] ;;
+    *) echo "tested $*"
+       [[ "$*" == *crashed* ]] || echo a.py::test_b >"$noted/lastfailed"
+       [[ "$*" != *broken* && "$*" != *busy* && "$*" != *crashed* ]] ;;
+  esac
+}
 layer good present
-layer bad absent
-lane_in good tests/a.py
-lane_in bad tests/b.py
-eval "$(sed -n '/^if \[ -s "\$work\/failed" \]/,$p' "$RUN")"
+[[ "$LANES" != *bad:* ]] || layer bad absent
+for lane in $LANES; do lane_in ${lane/:/ } "a b"; done
+eval "$(sed -n '/^while read/,$p' "$RUN")"
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
-def test_a_lane_without_its_packages_fails_the_run(tmp_path):
+def ci(tmp_path, lanes, flaky=""):
+    (tmp_path / "flaky").write_text(flaky)
+    (tmp_path / "run").mkdir()
     done = subprocess.run(
         ["bash", "-c", PROGRAM],
-        cwd=tmp_path,
-        env={"PATH": "/usr/bin:/bin", "RUN": str(RUN)},
+        cwd=tmp_path / "run",
+        env={"PATH": "/usr/bin:/bin", "RUN": RUN, "LANES": lanes, "FLAKY": tmp_path / "flaky"},
         capture_output=True,
         text=True,
         check=False,
         timeout=60,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "tested -m pytest tests/a.py" in done.stdout
-    assert "tests/b.py" not in done.stdout.partition("failed:")[0]
-    assert done.stdout.partition("failed:")[2].split("\n")[1:3] == [
-        "layer bad: absent",
-        "for want of its layer: bad tests/b.py",
-    ]
+    _, _, end = done.stdout.partition("\nfailed:\n")
+    return done.returncode, done.stdout + done.stderr, end.splitlines()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+class TestFails:
+    def test_without_the_packages_of_a_lane(self, tmp_path):
+        status, said, failed = ci(tmp_path, "good:tests/a.py bad:tests/b.py")
+        assert status == 1, said
+        assert "good tests/a.py" in said
+        assert failed == ["layer bad: absent", "for want of its layer: bad tests/b.py a b"]
+
+    def test_what_fails_twice(self, tmp_path):
+        status, said, failed = ci(tmp_path, "good:broken good:tests/a.py")
+        assert status == 1
+        assert "again" not in said.partition("tests/a.py")[0]
+        assert [line.split()[:2] for line in failed] == [["again", "good"]]
+
+    def test_what_was_flaky_before(self, tmp_path):
+        status, said, _ = ci(tmp_path, "good:busy", flaky="a.py::test_b\n")
+        assert status == 1
+        assert "flaky again: a.py::test_b" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+@pytest.mark.parametrize(("lane", "named"), [("busy", "a.py::test_b"), ("crashed", "a whole lane")])
+def test_what_passes_alone_is_named(tmp_path, lane, named):
+    status, said, _ = ci(tmp_path, f"good:{lane}")
+    assert status == 0, said
+    assert f"== flaky: 1\n{named}\n" in said
