@@ -18,9 +18,6 @@ class Agreement:
         id: ours.
         against: the published package with its version.
         bound: largest difference allowed.
-        seeds: of the episodes.
-        engine: version of MuJoCo.
-        steps: control steps compared.
         differences: by "model", "observation", "reward", "discount" and "state".
         where: the field or entry with each of them.
     """
@@ -36,11 +33,9 @@ class Agreement:
 
     @property
     def holds(self) -> bool:
-        """True if all differences are within the bound."""
         return all(each <= self.bound for each in self.differences.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
         return {**asdict(self), "holds": self.holds}
 
     def note(self, what: str, name: str, ours: Any, published: Any) -> None:

@@ -22,8 +22,6 @@ def failures(
     Args:
         view: of its simulations, in NumPy, in some state of an episode.
         action: (*view.lead, number of actions).
-        xp: the other library's namespace of the array API standard.
-        close: tolerance, relative to the largest number of an array or to 1.
 
     Yields:
         A hook's name, and its exception or the difference of its result from NumPy's.

@@ -91,10 +91,7 @@ def batch(
     """`gymnasium.make_vec`, autoreset included, with random actions.
 
     Args:
-        threads: to step them with; None for all allowed cores.
         on: `backend` and `device` instead, where actions are beforehand and results stay.
-        seed: of the first sub-environment and of the actions.
-        **kwargs: of make_vec.
     """
     where = {"threads": threads} if on is None else on
     envs: Any = gymnasium.make_vec(id, num_envs=num_envs, **where, **kwargs)
@@ -126,10 +123,6 @@ def engine(id: str, num_envs: int, *, threads: int | None = None, seed: int = 0)
     which its warm start is dropped. The loop also copies state and sensors after each step;
     compared with `mj_step(model, data, nstep)`, which copies nothing, that costs 0 to 4 % (measured
     on cartpole and walker).
-
-    Args:
-        threads: to step them with; None for all allowed cores.
-        seed: of the first initial state and of the controls.
     """
     env: Any = gymnasium.make(id)
     limit = env.spec.max_episode_steps or np.inf
@@ -224,7 +217,6 @@ class _Recording(Single):
 
 
 def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray]) -> np.ndarray:
-    """The controls, (steps, nu), of each physics step for actions of control steps from a state."""
     simulation, rng = _Recording(task), np.random.default_rng(0)
     episodes = Episodes(BoundTask(task, simulation), lambda i: rng)
     episodes.set_state({name: value[None] for name, value in state.items()}, ONLY)
@@ -236,12 +228,7 @@ def _controls(task: Task, state: Mapping[str, Any], actions: Iterable[np.ndarray
 def random_actions(
     low: np.ndarray, high: np.ndarray, lead: tuple[int, ...], dtype: Any, count: int, seed: int
 ) -> Iterator[np.ndarray]:
-    """An endless cycle through arrays of actions, uniform between the bounds.
-
-    Args:
-        low: lower bounds of one action, (nu,); -1 where unlimited.
-        high: upper bounds of one action, (nu,); 1 where unlimited.
-    """
+    """An endless cycle through `count` uniform actions; -1 and 1 bound unlimited numbers."""
     low = np.where(low < -UNLIMITED, -1.0, low)
     high = np.where(high > UNLIMITED, 1.0, high)
     drawn = np.random.default_rng(seed).uniform(low, high, (count, *lead, *low.shape))
@@ -281,7 +268,6 @@ def rates(
     Args:
         seconds: of measurement for each subject, over all rounds.
         episode_steps: control steps in an episode; may be infinite.
-        rounds: number of measurements of each.
     """
     resets = {name: reset_seconds(s) / s.simulations for name, s in subjects.items()}
     for subject in subjects.values():

@@ -79,7 +79,6 @@ class _Batch:
             self.limit = getattr(spec, "max_episode_steps", None)
 
     def reset(self, seed: Any = None, **options: Any) -> tuple[Any, dict[str, Any]]:
-        """Start episodes; returns copies."""
         result = self.envs.reset(seed=seed, options=options or None)
         return copy.deepcopy(result)  # type: ignore[no-any-return]
 
@@ -113,7 +112,6 @@ Check = Callable[[_Batch], Iterator[str]]
 
 
 def _failures_of(check: Check, batch: _Batch) -> list[str]:
-    """The faults of one check; what it raises is one."""
     faults = []
     try:
         for fault in check(batch):
@@ -147,7 +145,6 @@ def _spaces(batch: _Batch) -> Iterator[str]:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Tell whether two spaces have the same kind, shapes and dtypes."""
     if type(one) is not type(other):
         return False
     if isinstance(one, gymnasium.spaces.Dict):
@@ -194,7 +191,6 @@ def _observation_faults(batch: _Batch, observation: Any, method: str, page: str)
 
 
 def _info_faults(batch: _Batch, info: Any, method: str, page: str) -> Iterator[str]:
-    """Entries of an info without a mask, or of another length."""
     if not isinstance(info, dict):
         yield f"{method} returns an info of type {type(info).__name__}, and no dict ({page})"
         return
@@ -294,7 +290,6 @@ class _Played:
 
 
 def _play(batch: _Batch) -> Iterator[_Played]:
-    """Play with random actions until several episodes have ended."""
     n, mode = batch.n, batch.mode
     batch.reset(batch.seed)
     done, lengths, ends = np.zeros(n, dtype=bool), np.zeros(n, dtype=int), 0
@@ -351,7 +346,6 @@ def _autoreset(batch: _Batch) -> Iterator[str]:
 
 
 def _begin_faults(step: _Played) -> Iterator[str]:
-    """Rewards and ends in a step that begins episodes."""
     wrong = step.begun & ((step.rewards != 0) | step.done)
     for i in np.flatnonzero(wrong)[:1].tolist():
         yield (
@@ -363,7 +357,6 @@ def _begin_faults(step: _Played) -> Iterator[str]:
 
 
 def _ignored_actions(batch: _Batch) -> Iterator[str]:
-    """The action in the step that begins an episode has no effect."""
     starts = []
     for other in (0, 1):
         batch.reset(batch.seed)
@@ -467,7 +460,6 @@ def _close(batch: _Batch) -> Iterator[str]:
 
 
 def _leaves(value: Any, space: Any = None, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Path, part and space of each part of an observation."""
     if isinstance(value, dict):
         for name, part in value.items():
             known = isinstance(space, gymnasium.spaces.Dict) and name in space.spaces
@@ -481,7 +473,6 @@ def _leaves(value: Any, space: Any = None, path: str = "") -> Iterator[tuple[str
 
 
 def _row(value: Any, i: int) -> Any:
-    """The part of one sub-environment."""
     if isinstance(value, dict):
         return {name: _row(part, i) for name, part in value.items()}
     if isinstance(value, tuple) and value and isinstance(value[0], np.ndarray | dict | tuple):
@@ -490,7 +481,6 @@ def _row(value: Any, i: int) -> Any:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Tell whether two structures hold equal numbers; NaN equals NaN."""
     if isinstance(one, dict):
         return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
     if isinstance(one, tuple | list):

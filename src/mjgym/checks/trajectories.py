@@ -128,11 +128,7 @@ def write(path: str | Path, ids: Sequence[str]) -> Iterator[str]:
 
 
 class Recorded:
-    """A file written by `write`.
-
-    Raises:
-        TrajectoryError: it is not such a file, or damaged.
-    """
+    """A file written by `write`; TrajectoryError if it is none, or damaged."""
 
     def __init__(self, path: str | Path) -> None:
         self._path = path

@@ -171,7 +171,6 @@ class _Random:
 def _expert(
     name: str, env: Any, batch: Any, settings: list[str] | None, seed: int, scored: dict[str, Any]
 ) -> tuple[Any, str]:
-    """The policy of a name, and what to call it in a description."""
     task, id, count = env.unwrapped.task, env.spec.id, batch.num_envs
     if name == SCRIPTED:
         return _script(task, id), "its scripted policy"

@@ -66,11 +66,8 @@ def make(
     """`gymnasium.make`, or `make_vec` for a number of sub-environments, with settings.
 
     Args:
-        settings: "name=value" each.
-        num_envs: None for a single environment.
         options: arguments that the command has options for, which settings cannot set; those that
             are None are left to make.
-        **kwargs: further arguments, which settings override.
     """
     import gymnasium
 

@@ -54,7 +54,6 @@ def fingerprint(
 
 
 def _registered(ids: list[str]) -> list[str]:
-    """The ids in a file, none of which names code to import."""
     import mjgym
 
     if unknown := sorted(set(ids) - set(mjgym.registry.ids())):

@@ -32,17 +32,12 @@ os._exit(0)  # a driver that crashes at exit has still rendered
 def gl_report(
     backends: tuple[str, ...] = BACKENDS, *, timeout: float = TIMEOUT
 ) -> list[dict[str, Any]]:
-    """Try backends, and render a few frames of a task with those that work.
-
-    Returns:
-        For each backend `backend`, `works`, `vendor`, `renderer`, `version`, `frames_per_second`
-        and `error` (why it does not work, or None).
-    """
+    """Try backends, and render some frames of a task with those that work; see `measured`."""
     return [measured(probe(backend, timeout), timeout) for backend in backends]
 
 
 def measured(found: Probe, timeout: float, program: str = TIMER) -> dict[str, Any]:
-    """An entry of `gl_report`, by a program that prints frames per second."""
+    """A backend's driver, frames per second, and `error`, None if it works."""
     rate, error = None, found.reason
     if found.works:
         try:

@@ -83,7 +83,6 @@ def _module_and_id(value: str) -> tuple[str, str]:
 
 
 def run_folder(value: str) -> bool:
-    """Tell whether an argument is the folder of a run of `mjgym train`."""
     return os.path.isfile(os.path.join(value, "config.yaml"))  # False for what can be no path
 
 
@@ -115,7 +114,6 @@ def _only_id(file: str) -> str:
 
 
 def import_named(module: str) -> ModuleType:
-    """Import a module that an argument names, see `load`."""
     with refusing(ModuleError):
         return load(module)
 
@@ -235,7 +233,6 @@ def ids_of(value: str) -> list[str]:
 
 
 def _ids_in(module: ModuleType) -> list[str]:
-    """The ids of the tasks in a module, or in modules below it."""
     from mjgym import registry
 
     classes = {id: registry.registration(id).task_class.__module__ for id in registry.ids()}

@@ -47,7 +47,6 @@ def say(text: object, *, stderr: bool = False) -> None:
 
 
 def fail(text: object) -> NoReturn:
-    """Print an error and exit with status 1."""
     say(text, stderr=True)
     raise typer.Exit(1)
 
@@ -62,7 +61,6 @@ def failing(*errors: type[Exception], prefix: str = "") -> Iterator[None]:
 
 
 def sentence(error: BaseException) -> str:
-    """Say what an error means; those of this package may have several lines."""
     return reason(error) if isinstance(error, OSError | MemoryError) else str(error)
 
 
@@ -85,11 +83,7 @@ def require_folder(*files: Path | None, hint: str | None = None) -> None:
 
 
 def progress(*texts: str) -> "Progress":
-    """A progress bar on stderr, if that is a terminal.
-
-    Args:
-        *texts: shown behind it instead of the count and the time left.
-    """
+    """A progress bar on a terminal's stderr; texts replace the count and the time left."""
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -120,12 +114,7 @@ class _Trimmed:
 
 
 def table(*columns: str, right: tuple[str, ...] = (), fold: tuple[str, ...] = ()) -> "Table":
-    """A table without frame.
-
-    Args:
-        *columns: their titles.
-        fold: columns to shrink first if space is short.
-    """
+    """A table without frame; columns of `fold` shrink first if space is short."""
     from rich import box
     from rich.table import Table
 
@@ -151,7 +140,6 @@ def fits(out: "Console", made: "Table") -> bool:
 
 
 def width_of(out: "Console", made: "Table") -> int:
-    """Width of a table in columns, without folds and cuts."""
     return out.measure(made, options=out.options.update(width=10_000)).maximum
 
 

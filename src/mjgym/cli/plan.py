@@ -115,7 +115,6 @@ def plan(
 
 
 def _planner(env: Any, method: str, learned: Path | None, **settings: Any) -> Any:
-    """The planner; typer.BadParameter if a value is wrong."""
     from mjgym import planning
     from mjgym.planning.learned import learned as load
 
@@ -149,7 +148,6 @@ def _episode(
 
 @contextlib.contextmanager
 def _filmed(env: Any, out: Path | None) -> Iterator[Callable[[], None] | None]:
-    """A function that adds the current frame to a film; None without a file."""
     if out is None:
         yield None
         return

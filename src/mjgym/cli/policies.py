@@ -41,7 +41,6 @@ class PolicyError(UserError):
 
 
 def chosen(text: str | None, context: typer.Context) -> str:
-    """The requested policy; the default is the run's, if the command names a run, or random."""
     return text or str(context.meta.get(RUN, RANDOM))
 
 

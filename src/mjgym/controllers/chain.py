@@ -27,12 +27,7 @@ LIMITS = ("qpos_low", "qpos_high", "torque_low", "torque_high")
 
 @dataclass(frozen=True)
 class Point:
-    """A site, and the indices of the joints that move it.
-
-    Args:
-        root: root of the body's tree, the reference of `subtree_com` motions.
-        moves: whether each joint moves it.
-    """
+    """A site, the body that carries it and its tree's root, and whether joints move it."""
 
     site: int
     body: int
@@ -41,11 +36,7 @@ class Point:
 
     @classmethod
     def named(cls, model: Model, name: str) -> "Point":
-        """Look up a site by name.
-
-        Raises:
-            KeyError: there is no such site; the message names the nearest ones.
-        """
+        """Look up a site by name; a KeyError names the nearest ones."""
         site = _find(model, "site", name)
         body = int(model.site_bodyid[site])
         moves = int(model.body_weldid[body]) != 0
@@ -71,11 +62,8 @@ class Chain:
     Attributes:
         dofs: indices of the joint velocities, and of their rows of `cdof`.
         qpos: indices of the joint positions.
-        ctrl: indices of the motor controls.
-        qpos_low: lower limit of each joint, (n,), rad; -inf without a limit.
-        qpos_high: upper limit of each joint, (n,), rad; inf without a limit.
-        torque_low: lower torque limit of each motor, (n,), N m.
-        torque_high: upper torque limit of each motor, (n,), N m.
+        qpos_low, qpos_high: limits of the joints, (n,), rad; infinite without.
+        torque_low, torque_high: limits of the motors, (n,), N m.
         mask: which of the joints move the tool, (n,) bool; None for all.
         inertia: of `inertia_index`; None instead of a mask that keeps everything.
         alone: whether no other joint moves the tool.

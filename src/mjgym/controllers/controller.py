@@ -163,7 +163,6 @@ def make(controller: str | Mapping[str, Any] | Controller, **parameters: Any) ->
 
 
 def limited(state: State, torque: Array) -> Array:
-    """Clip torques (..., n) to the joints' torque limits."""
     return state.xp.minimum(state.xp.maximum(torque, state.torque_low), state.torque_high)
 
 

@@ -109,7 +109,6 @@ class InverseKinematicsWholeBody(Controller):
     exceeds its speed limit, then those of a part with a lower limit.
 
     Args:
-        damping: least-squares damping: trades accuracy for stability near singularities.
         integration_dt: s, time scale of the joint velocities.
         max_dq: rad/s, joint speed limit; 0: unlimited.
         posture_gain: 1/s, pull towards zero, or one per joint.
@@ -206,7 +205,6 @@ class InverseKinematicsWholeBody(Controller):
 
 
 def _damped(jacobian: Array, twist: Array, damping: float) -> Array:
-    """Joint velocities (..., n) of a tool's twist (..., 6), by damped least squares."""
     return times(jacobian.mT, solve(gram(jacobian, damping**2), twist))
 
 
@@ -217,7 +215,6 @@ def _near_posture(velocity: Array, jacobian: Array, posture: Array) -> Array:
 
 
 def _slowed(velocity: Array, limit: float) -> Array:
-    """Joint velocities (..., n), slowed down together to a limit; 0: unlimited."""
     if not limit:
         return velocity
     xp = namespace(velocity)
@@ -226,7 +223,6 @@ def _slowed(velocity: Array, limit: float) -> Array:
 
 
 def _shortened(vector: Array, longest: float) -> Array:
-    """Shorten vectors (..., 3) to a maximum length."""
     xp = namespace(vector)
     length = rotations.norm(vector)[..., None] if vector.ndim > 1 else rotations.norm(vector)
     return vector * (longest / xp.maximum(length, longest * xp.ones_like(vector[..., :1])))

@@ -152,7 +152,6 @@ class OperationalSpacePose(ImpedanceController):
         return place, rotations.compose(inverse, state.rotation)
 
     def _wanted(self, state: State, memory: Arrays) -> tuple[Array, Array]:
-        """Interpolated target pose at this physics step, in world axes."""
         position, rotation = memory["position"], memory["rotation"]
         if self.interpolation:
             position = self.current("position", memory)
@@ -169,7 +168,6 @@ def _tool(state: State) -> tuple[Array, Array]:
 
 
 def _out_of_frame(state: State, position: Array, rotation: Array) -> tuple[Array, Array]:
-    """Transform a pose from the frame of the arm's origin to world axes."""
     place = state.origin_position + rotations.to_world(state.origin_rotation, position)
     return place, rotations.compose(state.origin_rotation, rotation)
 

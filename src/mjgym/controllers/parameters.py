@@ -11,7 +11,6 @@ Numbers = float | tuple[float, ...]
 
 
 def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
-    """Raise ValueError, with the nearest values, unless a parameter is one of those allowed."""
     if value not in known:
         raise ValueError(f"{what}: no {value!r}{or_else(repr(value), map(repr, known))}")
 
@@ -52,7 +51,6 @@ def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None
 
 
 def per_axis(value: Numbers, count: int) -> tuple[float, ...]:
-    """Expand a parameter to one number per axis."""
     return value if isinstance(value, tuple) else (value,) * count
 
 
@@ -64,12 +62,10 @@ def constant(value: Numbers, like: Array) -> Array:
 
 
 def as_precise(action: Array, like: Array) -> Array:
-    """Cast an action to the simulation's precision."""
     return namespace(action).astype(action, like.dtype, copy=False)
 
 
 def clip(x: Array, low: Array, high: Array) -> Array:
-    """Clip x to limits: numbers, or arrays that broadcast with it."""
     xp = namespace(x)
     return xp.minimum(xp.maximum(x, low), high)
 

@@ -45,8 +45,6 @@ class ScaledController(Controller):
     """A controller that clips its action to a range, maps it to another, and may ramp its goal.
 
     Args:
-        output_max: the command at `input_max`.
-        output_min: the command at `input_min`.
         interpolation: "linear" to ramp each goal over the first physics steps, None to jump.
         ramp_ratio: the fraction of the control step's physics steps that the ramp takes.
         substeps: physics steps per control step, for interpolation.
@@ -145,7 +143,6 @@ class ScaledController(Controller):
         return start + (goal - start) * self.fraction(memory)
 
     def substep(self, state: Any, memory: Arrays) -> Arrays:
-        """Count a physics step since the goal was set."""
         if not self.interpolation:
             return memory
         return {**memory, "since": memory["since"] + 1}

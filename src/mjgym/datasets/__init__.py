@@ -14,11 +14,7 @@ from mjgym.datasets.recording import DemonstrationError, Episode, Recording, Rep
 def record(
     env: gymnasium.Env[Any, Any], name: str, *, algorithm: str = "", description: str = ""
 ) -> Recorder:
-    """Wrap an environment in a recorder that writes a new dataset; see `create`.
-
-    Raises:
-        DemonstrationError: the name is taken or invalid, or a package is missing.
-    """
+    """Wrap an environment in a recorder that writes a new dataset; see `create`."""
     return Recorder(env, create(name, env, algorithm=algorithm, description=description))
 
 

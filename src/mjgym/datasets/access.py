@@ -11,7 +11,6 @@ from mjgym.version import __version__
 
 
 def _module(name: str) -> Any:
-    """The module of a dataset's format, with `load(name)` and `create(name, env, facts)`."""
     require_named(name)
     if name.startswith(LEROBOT):
         return importlib.import_module("mjgym.datasets.lerobot_dataset")
@@ -43,7 +42,6 @@ def create(
     """Begin a new dataset, which is written with its first episode.
 
     Args:
-        name: of the dataset, which chooses its format.
         env: a single environment from `gymnasium.make`, like the one of the episodes.
         algorithm: that chooses the actions: "teleoperation", "scripted", ...
         description: a sentence; the id by default.

@@ -113,23 +113,14 @@ class Demonstrations(Protocol):
     note: str
 
     def environment(self, **kwargs: Any) -> gymnasium.Env[Any, Any]:
-        """Recreate the environment that the dataset was recorded in.
-
-        Raises:
-            DemonstrationError: it has no environment, or none that still exists.
-        """
+        """Recreate the environment of the recording; DemonstrationError if there is none."""
         return remake(self.about, kwargs)
 
     def episode(self, number: int) -> Episode:
-        """An episode by its number from 0; every call reads it from disk.
-
-        Raises:
-            DemonstrationError: there is no such episode, or it is damaged.
-        """
+        """An episode by its number from 0, read from disk; DemonstrationError if it is damaged."""
         ...
 
     def _require(self, number: int) -> None:
-        """Raise DemonstrationError unless there is an episode of a number."""
         if number not in range(self.count):
             raise DemonstrationError(
                 f"{self.name!r}: no episode {number!r}; there are {self.count}, from 0 on"
@@ -140,7 +131,6 @@ class Writer(Protocol):
     """Writes a new dataset, episode by episode; it is valid at any time.
 
     Attributes:
-        kept: number of episodes so far.
         place: its file or folder.
     """
 
@@ -149,11 +139,7 @@ class Writer(Protocol):
     place: Path
 
     def add(self, episode: Episode) -> None:
-        """Write an episode.
-
-        Raises:
-            DemonstrationError: it cannot be written; the dataset is unchanged.
-        """
+        """Write an episode; after a DemonstrationError the dataset is unchanged."""
         ...
 
     def close(self) -> None:

@@ -71,7 +71,6 @@ class File:
     """An HDF5 file of demonstrations; complete ones can be read even if it is truncated.
 
     Attributes:
-        name: the file's path.
         attributes: of the group `data`.
         demos: names of complete groups, in order.
         note: what is missing or damaged, and why; empty if complete.
@@ -150,7 +149,6 @@ class File:
         return file["data"][name]
 
     def _damage(self, file: Any, name: str) -> str:
-        """Why a demonstration cannot be used; empty if it is whole."""
         try:
             demo = self._group(file, name)
             if hasattr(demo["actions"], "values"):

@@ -73,7 +73,6 @@ def _quiet() -> Iterator[None]:
 
 
 def described(id: str) -> str:
-    """A task in words: the summary of an id, or the id."""
     return registrations[id].summary if id in registrations else id
 
 
@@ -96,12 +95,7 @@ def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
 
 
 def spread(observation: Any, layout: Mapping[str, tuple[int, ...]]) -> dict[str, Any]:
-    """The entries of an observation, including those of the vector "flat".
-
-    Args:
-        observation: an array or arrays by name.
-        layout: shapes of the entries that the vector concatenates.
-    """
+    """The entries of an observation, including those of the vector "flat"."""
     entries = dict(observation) if isinstance(observation, Mapping) else {FLAT: observation}
     if not (layout and FLAT in entries):
         return entries
@@ -124,7 +118,6 @@ def keyed(entries: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _names(entries: Mapping[str, Any], names: list[str]) -> list[str]:
-    """A name for each number of a vector: "robot0_eef_pos.0"."""
     sizes = {name: np.size(entries[name]) for name in names}
     return [f"{n}.{i}" if size > 1 else n for n, size in sizes.items() for i in range(size)]
 
@@ -144,12 +137,7 @@ def place_of(name: str) -> tuple[str, Path | None]:
 
 
 class LeRobotWriter(Writer):
-    """Writes a LeRobotDataset to a temporary folder, which is moved into place on close.
-
-    Raises:
-        DemonstrationError: lerobot is not installed, there is such a dataset, or the name is
-            invalid.
-    """
+    """Writes a LeRobotDataset to a temporary folder, which is moved into place on close."""
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
         self._lerobot = _lerobot()
@@ -214,7 +202,6 @@ class LeRobotWriter(Writer):
         return self._stage / "whole"
 
     def add(self, episode: Episode) -> None:
-        """Write an episode."""
         episode = episode.validated()
         self._shapes.require(episode)
         if self._saving:  # LeRobot's frames and list of episodes may disagree
@@ -277,7 +264,6 @@ def _is_exact(name: str) -> bool:
 
 
 def _exact(episode: Episode) -> dict[str, Any]:
-    """The parts of an episode that LeRobot's frames lack."""
     arrays: dict[str, Any] = {name: getattr(episode, name) for name in EXACT}
     observed = episode.observations
     by_name = observed if isinstance(observed, Mapping) else {FLAT: observed}
@@ -302,9 +288,6 @@ class LeRobotDemonstrations(Demonstrations):
     Args:
         name: see `place_of`; datasets missing from LeRobot's cache are downloaded from the Hugging
             Face Hub.
-
-    Raises:
-        DemonstrationError: lerobot is not installed, or the dataset is missing or damaged.
     """
 
     def __init__(self, name: str) -> None:
@@ -345,7 +328,6 @@ class LeRobotDemonstrations(Demonstrations):
             ) from None
 
     def episode(self, number: int) -> Episode:
-        """An episode, by its number from 0."""
         self._require(number)
         try:
             row = self._dataset.meta.episodes[number]

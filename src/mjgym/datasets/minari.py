@@ -46,12 +46,7 @@ def _minari() -> Any:
 
 
 class MinariWriter(Writer):
-    """Writes a Minari dataset.
-
-    Raises:
-        DemonstrationError: Minari is not installed, there is such a dataset, the name is invalid,
-            or the observations cannot be written.
-    """
+    """Writes a Minari dataset."""
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
         minari = _minari()
@@ -213,11 +208,7 @@ def _entries(space: gymnasium.Space[Any]) -> list[str]:
 
 
 class MinariDemonstrations(Demonstrations):
-    """A Minari dataset.
-
-    Raises:
-        DemonstrationError: Minari is not installed, or there is no such dataset.
-    """
+    """A Minari dataset."""
 
     def __init__(self, name: str) -> None:
         minari = _minari()
@@ -263,7 +254,6 @@ class MinariDemonstrations(Demonstrations):
             ) from None
 
     def episode(self, number: int) -> Episode:
-        """An episode, by its number from 0."""
         self._require(number)
         try:
             return self._read(number).validated()

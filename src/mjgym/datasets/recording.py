@@ -290,7 +290,6 @@ def _stacked(observations: list[Any]) -> Any:
 
 
 def _rows(values: list[np.ndarray]) -> np.ndarray:
-    """All values, (times, ...), or one row if they are constant."""
     rows = np.stack(values)
     return rows[:1] if (rows == rows[:1]).all() else rows
 

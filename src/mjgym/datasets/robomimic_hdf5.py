@@ -62,11 +62,7 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
 
 
 class RobomimicWriter(Writer):
-    """Writes demonstrations in robomimic's layout.
-
-    Raises:
-        DemonstrationError: h5py is not installed, there is such a file, or no such folder.
-    """
+    """Writes demonstrations in robomimic's layout."""
 
     def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
         self._h5py = h5py()
@@ -220,11 +216,7 @@ def load(name: str) -> Demonstrations:
 
 
 class RobomimicDemonstrations(Demonstrations):
-    """Demonstrations written by this package in robomimic's layout.
-
-    Raises:
-        DemonstrationError: another version has written it in an unknown form.
-    """
+    """Demonstrations written by this package in robomimic's layout."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -239,7 +231,6 @@ class RobomimicDemonstrations(Demonstrations):
             ) from None
 
     def episode(self, number: int) -> Episode:
-        """An episode, by its number from 0."""
         self._require(number)
         with self._file.demo(number) as demo:
             whole = {

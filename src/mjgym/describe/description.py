@@ -97,7 +97,6 @@ def _nth(value: str | tuple[str, ...], i: int) -> str:
 
 
 def action_entries(task: Task, model: mujoco.MjModel) -> list[dict[str, Any]]:
-    """One row for each number of the action: `index` and the fields of `Action`."""
     return [{"index": i, **dataclasses.asdict(a)} for i, a in enumerate(task.actions(model))]
 
 
@@ -139,7 +138,6 @@ def describe(
 
 
 def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
-    """The camera's name or index, or the fields of a camera outside the model."""
     where = viewpoint(task, model)
     if not isinstance(where, Viewpoint):
         return where
@@ -185,7 +183,6 @@ def _plain(value: Any) -> Any:
 
 
 def _comments(cls: type[Task]) -> dict[str, str]:
-    """Comments beside a class's fields and its bases', by field."""
     comments: dict[str, str] = {}
     for base in reversed(cls.__mro__):
         if dataclasses.is_dataclass(base):

@@ -109,7 +109,6 @@ def model_sha256(model: mujoco.MjModel) -> str:
 
 
 def _between_episodes(env: Any) -> mujoco.MjModel:
-    """The environment's model with the fields that episodes change reset."""
     defaults, rested = compile_model(env.task), copy.copy(env.model)
     for name in env.varied:
         set_field(rested, name, get_field(defaults, name))

@@ -15,12 +15,7 @@ from mjgym.task import Task
 
 
 def require_published_look(task: Task) -> None:
-    """Raise unless there is a published look of a task, and its files are installed.
-
-    Raises:
-        ValueError: there is none.
-        ModuleNotFoundError: the package is not installed.
-    """
+    """Raise unless a task has a published look, and its files are installed."""
     if not task.has_published_look:
         raise ValueError(
             f'look: {type(task).__name__} has no "published" look besides its own; dog and rat have'
@@ -30,11 +25,6 @@ def require_published_look(task: Task) -> None:
 
 class Cameras:
     """Renders the current states of simulations; the first image opens OpenGL.
-
-    Args:
-        bound: the task and its simulation.
-        options: defaults for a call's arguments.
-        processes: maximum number of rendering processes, see `mjgym.rendering.Renderer`.
 
     Attributes:
         default: the default camera: name, index, or a viewpoint.

@@ -33,7 +33,6 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
     """A `gymnasium.Env` that runs a task.
 
     Args:
-        max_episode_steps: see the attribute; Gymnasium's wrapper is `TimeLimit`.
         **options: the fields of `mjgym.envs.options.Options`.
 
     Attributes:
@@ -41,8 +40,6 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         data: the live MjData; its counts of warnings start below 0, so that the engine logs none.
         physics_timestep: seconds.
         control_timestep: seconds between two actions.
-        max_episode_steps: control steps after which an episode is truncated; None for no limit but
-            a wrapper's.
         frame_stack: frames per observation, see `mjgym.envs.options.Options`.
         cameras: renders the current state, see `mjgym.envs.camera.Cameras`.
         closed: whether `close` has been called; methods that need the simulation then raise.
@@ -218,10 +215,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         return self.cameras.render(self.shots(name, **options))[0]
 
     def shots(self, name: Any = None, **options: Any) -> list[Any]:
-        """A copy of everything that an image of the current state shows, for `cameras.render`.
-
-        Arguments and errors are those of `camera`.
-        """
+        """A copy of everything that an image of the current state shows, for `cameras.render`."""
         self._check_open()
         rewards = self._episodes.shown_rewards(ONLY)
         return self.cameras.shots(ONLY, name, rewards, **options)

@@ -78,7 +78,6 @@ class Infos:
         return info
 
     def _of_divergence(self, step: Step, stepped: Array | None) -> Array:
-        """The mask of `diverged`: those that stepped, or began with a start that is not finite."""
         if stepped is None or step.diverged is None:
             return copied(self._everyone if stepped is None else stepped)
         return stepped | step.diverged

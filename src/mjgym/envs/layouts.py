@@ -42,7 +42,6 @@ def episodes_of(
 
 
 def _goals(options: Options, bound: BoundTask) -> Goals | None:
-    """The goals that an observation shows, or None."""
     task = bound.task
     if options.observation != "goal":
         return None
@@ -62,7 +61,6 @@ def _goals(options: Options, bound: BoundTask) -> Goals | None:
 
 
 def _sensing(options: Options, bound: BoundTask) -> Sensing | None:
-    """Readings of the entries that have observables; None if there are none."""
     simulation, entries = bound.simulation, bound.sample_entries()
     observables = merge(entries, bound.task.observables, options.observables)
     for name, observable in observables.items():  # errors name the entry

@@ -26,9 +26,6 @@ class Observations:
 
     At an episode's start, its first frame fills a whole stack.
 
-    Args:
-        options: the environment's options.
-
     Attributes:
         present: the last result of `observe`; the next but one overwrites it, so copy it for users.
     """
@@ -70,9 +67,6 @@ class Observations:
         Args:
             state: the written entries. Without older frames, the current frame fills the stack.
             rows: numbers of the simulations; `...` for a single one.
-
-        Returns:
-            The observations of all simulations.
         """
         view = self._episodes.view
         mask = np.zeros(self._lead, dtype=bool)
@@ -125,7 +119,6 @@ class Observations:
         return bad
 
     def _observe_some(self, mask: Any) -> Any:
-        """The observations of a mask; those of others are meaningless."""
         entries = self._episodes.observe() if self.layout.needs_entries else {}
         some = self._some.write(entries, lambda image: self._draw(image, mask))
         self._some.repeat()

@@ -49,8 +49,7 @@ class Options:
         render_mode: None, "rgb_array" or "human".
         camera: camera of `render()`: name, index, -1 for the free camera, or None for the task's
             viewpoint.
-        width: width of `render()`, in pixels.
-        height: height of `render()`, in pixels.
+        width, height: of `render()`, in pixels.
         render_quality: "reference" (the published look) or "fast" (without shadows, reflections
             and coats).
         look: "own", or "published" for dog and rat: skins, meshes and textures of the installed
@@ -58,7 +57,6 @@ class Options:
         show: extra elements that `render()` shows, e.g. ("joints", "contacts"); see
             `mjgym.envs.overlays.Overlay.of`. Images in observations never have them.
         groups: groups of elements that `render()` shows, e.g. {"geom": (0, 1, 2, 3)}.
-        visualize_reward: whether body colours follow the reward.
         observables: how entries of the observation are read (`mjgym.Observable`), and additional
             entries (`mjgym.observe`), by name.
         vary: model fields that vary (distributions of `mjgym.variation`), by field and name, e.g.
@@ -114,7 +112,6 @@ class Options:
         Overlay.from_words(self.show, self.groups)
 
     def pictures(self, model: mujoco.MjModel) -> dict[str, Image]:
-        """The images of an observation, checked against the model's cameras."""
         return pixels.parse(self.pixels, model) if "pixels" in self.observation else {}
 
     def draws(self, model: mujoco.MjModel, task: Task, n: int) -> Draws | None:
@@ -156,7 +153,6 @@ class VectorOptions(BatchOptions):
     """Keyword arguments of `mjgym.VectorEnv`, besides `Options`.
 
     Args:
-        threads: number of threads; None for all cores that the process may use.
         copy: whether to return copies of the observations; else the next step overwrites them.
         overlap: number of groups that step in turn; for `make_vec` and `OverlappedVectorEnv`.
     """
@@ -214,7 +210,6 @@ def _check_known(argument: str, value: object, known: Collection[object]) -> Non
 
 
 def names(options: type[Options] | type[BatchOptions]) -> tuple[str, ...]:
-    """List the names of the keyword arguments."""
     return tuple(field.name for field in dataclasses.fields(options))
 
 
@@ -228,12 +223,7 @@ def divided(batch: type[BatchOptions], arguments: Mapping[str, Any]) -> tuple[An
 
 
 def check_reset_options(options: Any, known: tuple[str, ...] = ()) -> None:
-    """Refuse unknown options of `reset`.
-
-    Raises:
-        TypeError: not a dict.
-        ValueError: one is unknown; the message suggests the nearest ones.
-    """
+    """Refuse unknown options of `reset`; the message suggests the nearest ones."""
     if options is None:
         return
     if not isinstance(options, Mapping):

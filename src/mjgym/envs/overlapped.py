@@ -140,9 +140,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
 
         Args:
             timeout: seconds to wait; None or infinity for no limit.
-
-        Returns:
-            The results of the group's `VectorEnv.step`, with its numbers in `info["env_id"]`.
         """
         self._members[0].check_usable()
         wait = _seconds(timeout)
@@ -218,12 +215,10 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         )
 
     def step(self, actions: Any) -> Result:
-        """Advance all sub-environments by one control step; see `VectorEnv.step`."""
         self.step_async(actions)
         return self.step_wait()
 
     def _joined_infos(self, infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        """One info of all groups; masks mark missing values."""
         names = dict.fromkeys(name for info in infos for name in info)
         joined: dict[str, Any] = {}
         for name in names:
@@ -265,17 +260,14 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         return self._members[0].rollout(states, actions, **options)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of each sub-environment; see `VectorEnv.call`."""
         self._finish()
         return tuple(x for m in self._members for x in m.call(name, *args, **kwargs))
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of each sub-environment; see `VectorEnv.get_attr`."""
         self._finish()
         return tuple(x for member in self._members for x in member.get_attr(name))
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of each sub-environment; see `VectorEnv.set_attr`."""
         self._finish()
         if name == "np_random":  # the first group refuses all others
             values = generator_list(name, values, self.num_envs)
@@ -283,13 +275,11 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
             member.set_attr(name, [values[i] for i in ids] if name == "np_random" else values)
 
     def render(self) -> tuple[np.ndarray, ...] | None:
-        """An image of each sub-environment; see `VectorEnv.render`."""
         self._finish()
         parts = [member.render() for member in self._members]
         return None if parts[0] is None else tuple(x for part in parts if part for x in part)
 
     def close_extras(self, **kwargs: Any) -> None:
-        """Wait for the groups and close them."""
         if "_worker" in vars(self):  # unless the constructor has raised
             self._worker.shutdown()
             self._sent.clear()
@@ -297,7 +287,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
                 member.close()
 
     def _finish(self) -> None:
-        """Wait for all groups and drop their results."""
         self._check_open()
         if self._sent:
             self._members[0].check_usable()  # in a fork they would never finish
@@ -316,7 +305,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
 
     @property
     def spec(self) -> Any:
-        """Gymnasium's specification, shared by the groups, or None."""
         return self._members[0].spec
 
     @spec.setter
@@ -343,7 +331,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
 
 
 def _seconds(timeout: float | None) -> float | None:
-    """A timeout in seconds; None for no limit, or one longer than a thread can wait."""
     if timeout is None:
         return None
     if not (isinstance(timeout, int | float | np.number) and timeout >= 0):

@@ -86,7 +86,6 @@ _CONTACT_LABELS = {
 
 
 def _plain() -> tuple[int, ...]:
-    """The engine's default flags without rangefinder rays, as published."""
     flags = [int(flag) for flag in mujoco.MjvOption().flags]
     flags[_VIS.mjVIS_RANGEFINDER] = 0
     return tuple(flags)
@@ -100,8 +99,6 @@ class Overlay:
         flags: by index of `mujoco.mjtVisFlag`.
         groups: six numbers, 1 for a visible group, for each kind that differs from the default; see
             `GROUPED`.
-        frame: a `mujoco.mjtFrame`.
-        label: a `mujoco.mjtLabel`.
         depths: depth of bounding volumes and layer of flexes that are drawn.
     """
 
@@ -156,7 +153,6 @@ class Overlay:
         )
 
     def write(self, option: mujoco.MjvOption) -> None:
-        """Write the options into an `MjvOption`."""
         plain = mujoco.MjvOption()
         option.flags[:] = self.flags
         for kind in GROUPED:
@@ -199,7 +195,6 @@ def _checked(groups: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _only(what: str, words: Sequence[str], known: Mapping[str, Any]) -> int:
-    """The number of the one word of a kind, 0 if there is none."""
     matching = sorted({word for word in words if word in known})
     if len(matching) > 1:
         raise ValueError(f"show: one kind of {what} at a time, not {' and '.join(matching)}")

@@ -146,10 +146,8 @@ class ParallelEnv(pettingzoo.ParallelEnv):  # type: ignore[misc]
         return np.concatenate([state[name][0] for name in _STATE if name in state])
 
     def render(self) -> np.ndarray | None:
-        """An image, uint8 (height, width, 3), with render_mode="rgb_array"."""
         images = self.players.render()
         return None if images is None else images[0]
 
     def close(self) -> None:
-        """Release the simulation; may be called more than once."""
         self.players.close()

@@ -35,11 +35,7 @@ def blank(image: Image) -> np.ndarray:
 
 
 def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, Image]:
-    """The images that the keyword argument `pixels` asks for, by observation key.
-
-    Args:
-        pixels: fields of `Image`; `camera` may be a sequence, for one image each.
-    """
+    """The images that `pixels` asks for, by observation key; `camera` may be a sequence."""
     if pixels is not None and not isinstance(pixels, Mapping):
         raise TypeError(f"pixels: expected a dict, got {type(pixels).__name__}")
     fields = dict(pixels or {})

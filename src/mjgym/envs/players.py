@@ -127,7 +127,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         )
 
     def _rows(self, values: Any) -> Any:
-        """Reshape arrays (matches, players, ...) to one row per player."""
         if isinstance(values, dict):
             return {name: self._rows(value) for name, value in values.items()}
         return values.reshape(self.num_envs, *values.shape[2:])
@@ -199,7 +198,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return tuple(values[match] for match in (rows // self.num_players).tolist())
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of each player's match; see `VectorEnv.get_attr`."""
         return self.call(name)
 
     def set_attr(self, name: str, values: Any, *, ids: Any = None) -> None:
@@ -214,7 +212,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def spec(self) -> Any:
-        """Gymnasium's specification, shared by the matches, or None."""
         return self.matches.spec
 
     @spec.setter
@@ -223,7 +220,6 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The seed of each player's match; -1 if unknown."""
         return tuple(self._for_each_player(np.array(self.matches.np_random_seed)).tolist())
 
     @property  # type: ignore[misc]

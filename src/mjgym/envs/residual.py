@@ -34,7 +34,6 @@ class _Residual:
         self.space = Box(-1.0, 1.0, space.shape, np.float32)
 
     def restart(self, where: np.ndarray | None = None) -> None:
-        """Begin episodes: all, or those of a bool mask."""
         if hasattr(self._script, "restart"):
             self._script.restart(where)
 
@@ -52,7 +51,6 @@ class ResidualAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
     whatever the environment shows. Its memory is no part of `get_state`.
 
     Args:
-        env: an environment of this package.
         residual: the largest correction, as a fraction of half the range of each action.
 
     Raises:
@@ -68,13 +66,11 @@ class ResidualAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArg
         self.action_space = self._residual.space
 
     def reset(self, **arguments: Any) -> tuple[Any, dict[str, Any]]:
-        """Start an episode, of the scripted policy as well."""
         result = self.env.reset(**arguments)
         self._residual.restart()
         return result
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Advance by a control step."""
         action = check_action(action, self._residual.space.shape)
         bare: Any = self.unwrapped
         return self.env.step(self._residual.corrected(bare.observe(), action))
@@ -97,7 +93,6 @@ class VectorResidualAction(_VectorWrapper, RecordConstructorArgs):
     def reset(
         self, *, seed: Any = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Start episodes in all sub-environments or in some, of the scripted policy as well."""
         result = self.env.reset(seed=seed, options=options)
         begun = (options or {}).get(RESET_MASK)
         self._residual.restart(begun)
@@ -105,7 +100,6 @@ class VectorResidualAction(_VectorWrapper, RecordConstructorArgs):
         return result
 
     def step(self, actions: Any) -> tuple[Any, Any, Any, Any, dict[str, Any]]:
-        """Advance by a control step."""
         actions = check_action(actions, (self.num_envs, *self._residual.space.shape))
         bare: Any = self.unwrapped
         result = self.env.step(self._residual.corrected(bare.observe(), actions))

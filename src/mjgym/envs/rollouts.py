@@ -59,7 +59,6 @@ class Candidates:
     """A batch of simulations for rollouts.
 
     Args:
-        envs: the vector environment that they belong to.
         template: the entries of one state, (1, ...) each, for names and shapes.
         random: whether steps draw random numbers.
     """
@@ -114,11 +113,7 @@ class Candidates:
 
 
 class _Tables:
-    """Results of rollouts by step.
-
-    Args:
-        steps: control steps.
-    """
+    """Results of rollouts by control step."""
 
     def __init__(self, episodes: Episodes, steps: int) -> None:
         self._xp, self._n, self._steps = episodes.view.xp, episodes.simulation.n, steps
@@ -261,7 +256,6 @@ class RolloutMethods:
         return candidates.run(states, actions, observations=observations, snapshots=snapshots)
 
     def _candidates_of(self, n: int, observed: bool) -> Candidates:
-        """The batch for n candidates; those used last are kept."""
         if self._candidates_of_process != os.getpid():  # a fork leaves their threads behind
             self._candidates, self._candidates_of_process = None, os.getpid()
         kept = self._candidates = self._candidates or {}

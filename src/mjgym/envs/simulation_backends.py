@@ -17,7 +17,6 @@ class Backend:
         vector_env: its vector environment, "module:Class", imported on demand.
         options: its keyword arguments, besides those that all environments share.
         packages: additional packages that it needs.
-        extra: extra of this package that installs them.
     """
 
     vector_env: str

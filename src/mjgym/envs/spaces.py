@@ -21,12 +21,10 @@ DTYPES = ("float32", "float64")
 
 
 def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:
-    """The action space, float32, one dimension per action."""
     return box(*bounds(actions))
 
 
 def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
-    """A float32 space with some bounds."""
     return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
@@ -68,13 +66,11 @@ class Layout:
             them apart, "pixels" shows images only, "flat+pixels" and "dict+pixels" both (the
             vector is then the entry "flat"), "goal" the vector as the entry "observation" beside
             the goals.
-        pictures: images by name; only used with pixels.
         readings: number of readings per image, by name, see `mjgym.envs.pixels.space`.
         players: players of a match, () for one agent; they add a leading axis to entries and to the
             observation, and all see the same images.
         frames: number of stacked observations, along an axis after that of the players; None for no
             such axis.
-        goals: shapes of the goals of one simulation, by name.
 
     Attributes:
         frames: number of stacked observations, or None.

@@ -57,12 +57,7 @@ def seed_list(seed: Any, n: int) -> list[int | None]:
 
 
 def generator_list(name: str, values: Any, n: int) -> list[np.random.Generator]:
-    """A random generator per sub-environment, from n generators or one that all share.
-
-    Raises:
-        TypeError: a value is not a `numpy.random.Generator`.
-        ValueError: there are more or fewer than n.
-    """
+    """A random generator per sub-environment, from n generators or one that all share."""
     generators = list(values) if isinstance(values, list | tuple) else [values] * n
     if len(generators) != n:
         raise ValueError(f"{name}: {len(generators)} values for {n} sub-environments")
@@ -88,7 +83,6 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]
-        """The sub-environments' seeds; -1 if unknown."""
         return tuple(self._seeds)
 
     @property  # type: ignore[misc]
@@ -116,12 +110,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
     # Masks and numbers of sub-environments.
 
     def reset_mask(self, options: dict[str, Any] | None, n: int) -> np.ndarray | None:
-        """A copy of the mask in the options of `reset`; None to reset all.
-
-        Raises:
-            TypeError: not an array of bool, or the options are not a dict.
-            ValueError: it has a wrong length or is empty, or an option is unknown.
-        """
+        """A copy of the mask in the options of `reset`; None to reset all."""
         check_reset_options(options, (RESET_MASK,))
         if not options:
             return None
@@ -131,12 +120,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         return mask.copy()
 
     def checked_mask(self, mask: Any, n: int) -> np.ndarray:
-        """A reset mask of n rows, as a NumPy array.
-
-        Raises:
-            TypeError: not an array of bool.
-            ValueError: wrong length.
-        """
+        """A reset mask of n rows, as a NumPy array; TypeError unless it is an array of bool."""
         mask = unmasked("options['reset_mask']", mask)
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
             raise TypeError(f"options['reset_mask']: expected an array of bool, got {mask!r}")
@@ -167,9 +151,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         Args:
             name: a method of single sub-environments ("camera", "get_state", "observe", "render",
                 "set_state", and those of `GoalMethods`), or an attribute, see `get_attr`.
-            *args: arguments of the method; a state is written to each.
             ids: numbers of sub-environments; None for all.
-            **kwargs: arguments of the method.
 
         Raises:
             AttributeError: the method or attribute is unknown, or applies to all sub-environments
@@ -188,8 +170,6 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
         raise self._no_attribute(name)
 
     def _methods(self, rows: np.ndarray) -> dict[str, Callable[..., tuple[Any, ...]]]:
-        """The methods of `Env` by name, for some sub-environments at once."""
-
         def each(batch: Any) -> tuple[Any, ...]:
             return tuple(row(batch, k) for k in range(len(rows)))
 

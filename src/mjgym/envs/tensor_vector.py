@@ -141,7 +141,6 @@ class TensorVectorEnv(VectorEnv):
         return self._device.use()
 
     def to_output(self, values: Any) -> Any:
-        """Results in the library of `output`."""
         return _arrays(values) if self._numpy else self._tensors(values)
 
     def step(self, actions: Any) -> Any:
@@ -161,7 +160,6 @@ class TensorVectorEnv(VectorEnv):
         return observation, rewards, *flags, info
 
     def checked_mask(self, mask: Any, n: int) -> np.ndarray:
-        """As in `VectorEnv`; the mask may be a tensor."""
         return super().checked_mask(_arrays(mask), n)
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> torch.Tensor:
@@ -175,7 +173,6 @@ class TensorVectorEnv(VectorEnv):
         return actions.to(self._device.torch, torch.float32)
 
     def _prepare(self, actions: Any) -> tuple[torch.Tensor, int]:
-        """As in `VectorEnv`, waiting for the device once."""
         actions = self.checked_actions(actions, self._action_shape)
         started = self._episodes.started
         missing, ended, bad = torch.stack(
@@ -199,7 +196,6 @@ class TensorVectorEnv(VectorEnv):
         return int(self._simulations.nbytes())
 
     def _tell_overflow(self) -> None:
-        """Warn once that buffers are too small, naming the arguments that enlarge them."""
         if self._overflow_told or not (missing := self._simulations.overflow()):
             return
         self._overflow_told = True
@@ -213,7 +209,6 @@ class TensorVectorEnv(VectorEnv):
     # Output conversion.
 
     def _tensors(self, values: Any) -> Any:
-        """The values with tensors in place of NumPy arrays of numbers."""
         if isinstance(values, dict):
             return {name: self._tensors(value) for name, value in values.items()}
         if isinstance(values, tuple):
@@ -225,12 +220,7 @@ class TensorVectorEnv(VectorEnv):
 
 
 class DeviceCameras(Cameras):
-    """Renders episodes on the device for observations, and by OpenGL for people.
-
-    Args:
-        bound: the task and its simulation.
-        options: defaults for a call's arguments.
-    """
+    """Renders episodes on the device for observations, and by OpenGL for people."""
 
     @functools.cached_property
     def _pictures(self) -> Pictures:
@@ -260,7 +250,6 @@ class DeviceCameras(Cameras):
         return self._pictures.draw(camera, image.width, image.height, image.kind, hidden)
 
     def close(self) -> None:
-        """Release OpenGL and the device's render contexts; may be called more than once."""
         self.__dict__.pop("_pictures", None)
         super().close()
 

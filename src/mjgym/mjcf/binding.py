@@ -179,7 +179,6 @@ def _id(model: mujoco.MjModel, kind: str, handle: Element) -> int:
 
 
 def _regular(rows: np.ndarray) -> Any:
-    """Row indices as a slice where they are evenly spaced."""
     if rows.size == 0:
         return slice(0, 0)
     first, last = int(rows[0]), int(rows[-1])

@@ -45,8 +45,6 @@ class Coat:
 
         Args:
             spec: of the whole scene; the creature is in its default pose.
-            prefix: of the creature's names.
-            group: of the skin.
         """
         bare = without_textures(spec)
         self._add_flesh(bare, prefix)
@@ -181,7 +179,6 @@ def _surface(shapes: list[_Shape], cell: float, blend: float) -> tuple[np.ndarra
 
 
 def _normals(points: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    """Unit normals of the vertices, (n, 3)."""
     a, b, c = points[faces].swapaxes(0, 1)
     normals = np.zeros_like(points)
     for corner in faces.T:

@@ -171,11 +171,7 @@ def assign(element: Any, **attributes: Any) -> None:
 
 
 def word(element: Any, attribute: str) -> str:
-    """An enumerated attribute as MJCF spells it: `word(geom, "type")` is "capsule".
-
-    Raises:
-        TypeError: there is no such attribute, or it is not an enumeration.
-    """
+    """An enumerated attribute as MJCF spells it ("capsule"); TypeError if it is not enumerated."""
     kind = kind_of(element) if is_element(element) else setting_kind(element)
     enum = enumeration(kind, attribute, element)
     if enum is None:

@@ -81,7 +81,6 @@ _SPELLINGS = {
 
 
 def plural(kind: str) -> str:
-    """The attribute of a spec or body that lists a kind: "bodies", "geoms", ..."""
     return _PLURALS.get(kind, f"{kind}s")
 
 
@@ -96,7 +95,6 @@ def kind_of(element: Element) -> str:
 
 
 def require_spec(what: str, value: Any) -> None:
-    """Raise a TypeError unless a value is a MjSpec; its message begins with `what`."""
     if not isinstance(value, mujoco.MjSpec):
         raise TypeError(f"{what}: expected a mujoco.MjSpec, got {value!r:.100}")
 
@@ -134,7 +132,6 @@ def every(spec: Spec) -> Iterator[tuple[str, Element]]:
 
 
 def described(element: Element) -> str:
-    """An element as messages name it: "geom 'foot'"."""
     return f"{kind_of(element)} {element.name!r}"
 
 

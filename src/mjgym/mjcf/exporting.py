@@ -43,7 +43,6 @@ def export(spec: Spec, folder: str | Path) -> Path:
     compared, field by field, with the compiled spec.
 
     Args:
-        spec: the model; its unnamed elements are named, see `name_unnamed`.
         folder: new or empty; created if missing.
 
     Returns:
@@ -81,7 +80,6 @@ def export(spec: Spec, folder: str | Path) -> Path:
 
 
 def _encode(spec: Spec, archive: Path) -> None:
-    """Write the engine's archive of a spec, with exact numbers."""
     bare = spec.copy()
     files.name_by_content(bare)
     bare.compiler.savecompiled = False

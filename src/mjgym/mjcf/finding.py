@@ -43,7 +43,6 @@ def find(spec: Spec, kind: str, name: str) -> Element:
         spec: the model. A model attached with `attach` is searched by its original names and by its
             present ones.
         kind: "body", "joint", "geom", "actuator", "mesh", ...; "default" for a default class.
-        name: of the element; "world" is the world body.
 
     Raises:
         ValueError: there is no such kind or name; the message names the nearest.

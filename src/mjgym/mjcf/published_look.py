@@ -21,11 +21,7 @@ CROSS = ".U..LFRB.D.."  # six faces of a cube in a picture of 3 by 4
 
 
 def folder(package: str = PACKAGE) -> Path:
-    """The folder of an installed package.
-
-    Raises:
-        ModuleNotFoundError: it is not installed.
-    """
+    """The folder of an installed package; ModuleNotFoundError if it is not installed."""
     try:
         return package_folder(package)
     except ImportError:
@@ -70,11 +66,7 @@ def add_outdoors(spec: Spec) -> str:
 
 
 def add_tiles(spec: Spec, file: str, side: float) -> str:
-    """Add a material of tiles with a picture of the package labmaze; returns its name.
-
-    Args:
-        side: of a tile, m.
-    """
+    """Add a material of tiles, of a side in m, with a picture of labmaze; returns its name."""
     name = f"tiled_{file}"
     texture = spec.add_texture(name=name, type=mujoco.mjtTexture.mjTEXTURE_2D)
     texture.file = str(folder("labmaze") / file if file.startswith("assets") else folder() / file)
@@ -127,7 +119,6 @@ def _copy_skin(spec: Spec, model: mujoco.MjModel, k: int, prefix: str) -> None:
 
 
 def _copy_texture(spec: Spec, model: mujoco.MjModel, name: str, material: int) -> None:
-    """Add a material and its texture under a name."""
     there = int(model.mat_texid[material, int(mujoco.mjtTextureRole.mjTEXROLE_RGB)])
     height, width = int(model.tex_height[there]), int(model.tex_width[there])
     first, channels = int(model.tex_adr[there]), int(model.tex_nchannel[there])
@@ -154,7 +145,6 @@ def _add_mesh(
 
 
 def _plain(spec: Spec, rgba: np.ndarray) -> str:
-    """The name of a material of a colour, which is added if there is none."""
     name = "published " + " ".join(f"{x:g}" for x in rgba)
     if spec.material(name) is None:
         spec.add_material(name=name, rgba=rgba)

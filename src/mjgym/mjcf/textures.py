@@ -106,7 +106,6 @@ def add_texture(spec: Spec, name: str, colours: np.ndarray, kind: str = "2d") ->
 
     Args:
         colours: (height, width, 3); six faces below each other for a "cube" or a "skybox".
-        kind: "2d", "cube" or "skybox".
     """
     texture = spec.texture(name) or spec.add_texture(name=name)
     texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_NONE
@@ -124,14 +123,12 @@ def _mix(a: Colour | np.ndarray, b: Colour | np.ndarray, share: np.ndarray) -> n
 
 
 def _step(low: float, high: float, x: np.ndarray) -> np.ndarray:
-    """A smooth step from 0 at one value to 1 at the other."""
     t = np.clip((x - low) / (high - low), 0, 1)
     result: np.ndarray = t * t * (3 - 2 * t)
     return result
 
 
 def _square() -> np.ndarray:
-    """Points of a unit square, (pixels, pixels, 2)."""
     points: np.ndarray = np.moveaxis(np.mgrid[:_FLAT, :_FLAT], 0, -1) / _FLAT
     return points
 

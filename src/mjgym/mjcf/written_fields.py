@@ -17,7 +17,6 @@ def with_fields(
     """MJCF of a model with changed fields, in its elements and, exactly, as custom numbers.
 
     Args:
-        spec: the model; its elements take on the fields.
         fields: of its MjModel by name, e.g. `geom_size`; for `bvh_aabb` the rows of bodies.
         extra: other numbers, by name, stored beside them.
     """

@@ -98,7 +98,6 @@ def to_trajectory(
 
 
 def _about(axis: int, degrees: np.ndarray) -> np.ndarray:
-    """Quaternions of rotations about x, y or z (axis 0, 1 or 2): (F,) to (F, 4)."""
     half = np.deg2rad(degrees) / 2
     quaternions = np.zeros((len(degrees), 4))
     quaternions[:, 0] = np.cos(half)

@@ -28,12 +28,7 @@ VELOCITIES = {"velocity": 3, "angular_velocity": 3, "joints_velocity": len(JOINT
 
 @dataclass(frozen=True)
 class FittedClip:
-    """A clip as states of a CMU humanoid.
-
-    Args:
-        name: e.g. "CMU_016_22".
-        humanoid: the body that it was fitted to, "2019" or "2020"; empty if the file does not say.
-    """
+    """A clip as states of the CMU humanoid of "2019" or "2020", empty if unknown."""
 
     name: str
     humanoid: str
@@ -72,7 +67,6 @@ def clip_names(path: str | Path, pattern: str = "") -> tuple[str, ...]:
     """List the names of a file's clips that match a pattern, in alphabetical order.
 
     Args:
-        path: the HDF5 file.
         pattern: names separated by commas, in which `*` and `?` stand for any characters, or
             selections of `subsets`; empty for all.
 

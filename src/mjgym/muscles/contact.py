@@ -31,19 +31,13 @@ class SpheresOnPlane:
         return (4 / 3 * k) * depth * namespace(depth).sqrt((radius * k) * depth)
 
     def normal(self, load: Array, inward: Array) -> Array:
-        """Normal force, N.
-
-        Args:
-            load: force at rest, N.
-            inward: speed into the plane at the middle of the overlap, m/s.
-        """
+        """Normal force, N, from that at rest and the speed into the plane at mid-overlap, m/s."""
         return load * namespace(load).clip(1 + (1.5 * self.dissipation) * inward, 0.0, None)
 
     def drag(self, normal: Array, slip: Array) -> Array:
         """Friction per slip speed, N s/m: multiply by the velocity and reverse it for the force.
 
         Args:
-            normal: normal force, N.
             slip: speed along the plane at the middle of the overlap, m/s.
         """
         return (self.friction * normal) / namespace(slip).clip(slip, self.slip, None)

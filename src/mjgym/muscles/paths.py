@@ -334,7 +334,6 @@ def _norm(vectors: Array) -> Array:
 
 
 def _along(axes: list[Array], vector: Array) -> Array:
-    """Vectors from components along three axes, (..., 3, p)."""
     x, y, z = axes
     return x * vector[..., 0:1, :] + y * vector[..., 1:2, :] + z * vector[..., 2:3, :]
 

@@ -13,7 +13,6 @@ class Spline:
     """A piecewise cubic function, linear beyond its outermost knots.
 
     Args:
-        knots: boundaries of the pieces, (k,), ascending.
         origins: expansion point of each piece, (k + 1,).
         coefficients: of the powers 0 to 3 of the distance from the origin, (k + 1, 4).
     """
@@ -32,10 +31,6 @@ def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
 
     It is twice continuously differentiable. At each end its third derivative is that of the cubic
     through the four outermost points; two points give a line. It is linear beyond its ends.
-
-    Args:
-        x: the knots, ascending.
-        y: values at the knots.
     """
     knots, values = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     n = knots.size
@@ -66,7 +61,6 @@ def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
 
 
 def _moved(coefficients: np.ndarray, by: float) -> np.ndarray:
-    """Expand a cubic about a point further to the right."""
     a, b, c, d = coefficients
     return np.array(
         [a + by * (b + by * (c + by * d)), b + by * (2 * c + by * 3 * d), c + 3 * by * d, d]
@@ -78,7 +72,6 @@ class Splines:
     """Several splines of one variable on their joint knots; see `Splines.of`.
 
     Args:
-        knots: (k,), ascending.
         origins: expansion point of each piece, (k + 1,).
         table: coefficients of the values (4), slopes (3) and second derivatives (2) of each piece
             and spline, (k + 1, 9, m).

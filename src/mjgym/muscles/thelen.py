@@ -91,17 +91,11 @@ class Thelen:
 
     @functools.cached_property
     def _passive(self) -> tuple[np.ndarray, ...]:
-        """1 / optimal length, exponent and scale of the passive curve."""
         rate, scale = self.passive_shape / self.passive_strain, np.expm1(self.passive_shape)
         return 1 / self.fibre, rate, 1 / scale
 
     def stretched(self, length: Array, fibre: Array) -> Tendon:
-        """State of the tendon.
-
-        Args:
-            length: length of the whole path, m.
-            fibre: fibre length, m.
-        """
+        """State of the tendon, from the lengths of the whole path and of the fibre, m."""
         xp = namespace(fibre)
         thickness2, inverse, toe, exponent, slope = (alongside(x, fibre) for x in self._constants)
         along = xp.sqrt(fibre * fibre - thickness2)
@@ -125,12 +119,7 @@ class Thelen:
         return namespace(fibre).exp((-1 / self.force_length_width) * (strain * strain))
 
     def velocity(self, activation: Array, length: Array, fibre: Array) -> Array:
-        """Fibre velocity, m/s, positive when lengthening.
-
-        Args:
-            length: length of the whole path, m.
-            fibre: fibre length, m.
-        """
+        """Fibre velocity, m/s, positive when lengthening, from the lengths of path and fibre, m."""
         return self._velocity(activation, length, fibre)[0]
 
     def after(self, activation: Array, length: Array, fibre: Array, dt: float) -> Array:
@@ -150,11 +139,7 @@ class Thelen:
         return xp.maximum(longer, alongside(self.shortest, fibre))
 
     def equilibrium(self, activation: Array, length: Array) -> Array:
-        """Fibre length at equilibrium, m.
-
-        Args:
-            length: length of the whole path at rest, m.
-        """
+        """Fibre length at equilibrium, m, from the length of the whole path at rest, m."""
         xp = namespace(length)
         low = xp.zeros_like(length) + alongside(self.shortest, length)
         slack = length - alongside(self.tendon, length)
@@ -222,7 +207,6 @@ class Activation:
     least: float = 0.01
 
     def value(self, state: Array) -> Array:
-        """Activation: the state clipped to [least, 1]."""
         return namespace(state).clip(state, self.least, 1.0)
 
     def rate(self, state: Array, excitation: Array) -> Array:

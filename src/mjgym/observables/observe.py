@@ -126,7 +126,6 @@ class _Operation(Quantity):
 
 
 def _widened(value: Array, lead: int, by: int) -> Array:
-    """An array with `by` dimensions of length 1 inserted after its leading ones."""
     shape = value.shape
     return value.reshape((*shape[:lead], *[1] * by, *shape[lead:])) if by else value
 
@@ -149,8 +148,7 @@ class Image:
 
     Args:
         camera: name, index, or -1 for the free camera.
-        width: in pixels.
-        height: in pixels.
+        width, height: in pixels.
         kind: "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres.
         hidden_groups: groups of geoms (0 to 5) to hide, besides 3 to 5, which are always hidden.
     """

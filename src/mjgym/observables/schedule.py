@@ -107,7 +107,6 @@ class RandomIntervals:
         self._plan(rows, time)
 
     def _plan(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Draw the readings of simulations until `_ahead` steps after a time."""
         while True:
             last = self._last[rows]
             at = self._time[rows, last % self.size]
@@ -140,7 +139,6 @@ class RandomIntervals:
         return needed
 
     def place(self, rows: np.ndarray, time: np.ndarray) -> np.ndarray:
-        """Slots for the readings that some simulations take at a time, (len(rows),)."""
         place: np.ndarray = (self._time[rows] == time[:, None]).argmax(axis=-1)
         return place
 

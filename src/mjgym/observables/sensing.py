@@ -33,8 +33,6 @@ def merge(
     """Merge the observables of a task with those of its user.
 
     Args:
-        entries: the task's, by name.
-        by_task: for them, and further entries.
         by_user: these replace the task's, except for the source.
 
     Raises:
@@ -78,11 +76,7 @@ _TRIED = 3  # readings that a noise is tried on
 
 
 class _Entry:
-    """The readings of one entry.
-
-    Raises:
-        ValueError: the noise or the aggregator does not fit the entry's shape.
-    """
+    """The readings of one entry; ValueError if noise or aggregator do not fit its shape."""
 
     def __init__(
         self, name: str, observable: Observable, sample: np.ndarray, n: int, substeps: int
@@ -102,7 +96,6 @@ class _Entry:
         self._check(sample)
 
     def _check(self, sample: np.ndarray) -> None:
-        """Try the noise and the aggregator, which may be user functions, on a value."""
         noise = self.observable.noise
         if noise is not None:
             with _named("noise"):
@@ -140,7 +133,6 @@ class _Entry:
         return self._like_readings(noise.combine(values, self.noise.take(rows)))
 
     def _like_readings(self, values: Any) -> np.ndarray:
-        """Readings in the entry's dtype; images are rounded and clipped."""
         kind = self.readings.dtype
         if kind.kind in "iu":
             ends = np.iinfo(kind)
@@ -161,8 +153,6 @@ class Sensing:
     Args:
         observables: by entry, see `merge`.
         entries: the task's in one simulation, in their order.
-        image_sample: a blank image, for its shape and dtype.
-        n: number of simulations.
         substeps: physics steps between two observations.
 
     Raises:
@@ -237,7 +227,6 @@ class Sensing:
                     _check_shape(source(view), (*view.lead, *entry.readings.shape[2:]))
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
-        """Reseed a simulation's random streams, one for each entry."""
         for entry, child in zip(self._entries.values(), rng.spawn(len(self._entries)), strict=True):
             entry.seed(i, child)
 
@@ -248,7 +237,6 @@ class Sensing:
 
         Args:
             time: physics steps of their episodes so far, (len(rows),).
-            evaluate: returns the task's entries.
         """
         task_entries: dict[str, Array] = {}
         for entry in self._entries.values():
@@ -310,13 +298,7 @@ class Sensing:
             entry.readings[rows, place] = entry.corrupt(values, rows)
 
     def observe(self, time: np.ndarray, lead: tuple[int, ...], evaluate: Evaluate) -> Any:
-        """The entries of an observation, by name.
-
-        Args:
-            time: physics steps of all episodes so far, (n,).
-            lead: shape of the view, () or (n,).
-            evaluate: returns the task's entries.
-        """
+        """The entries of an observation, by name, after physics steps (n,) of all episodes."""
         plain = evaluate() if self._plain else {}
         return {
             name: self._entries[name].show(time).reshape((*lead, *shape))

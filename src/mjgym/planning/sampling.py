@@ -28,7 +28,6 @@ class Sampling:
     spline = True
 
     def begin(self, problem: Problem) -> Plan:
-        """The middle of the actions' ranges."""
         return problem.plan(np.zeros((problem.knots, len(problem.low))), self.noise)
 
     def improve(
@@ -39,7 +38,6 @@ class Sampling:
         proposals: np.ndarray,
         rng: np.random.Generator,
     ) -> Plan:
-        """Sample, roll out and choose, some times."""
         for _ in range(self.iterations):
             known = np.concatenate([plan.knots[None], proposals])[: self.rollouts]
             drawn = self.draw(known, plan, self.rollouts - len(known), rng)
@@ -67,7 +65,6 @@ class RandomShooting(Sampling):
     def draw(
         self, known: np.ndarray, plan: Plan, count: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Splines that are uniform between the bounds."""
         return rng.uniform(-1, 1, (count, *plan.knots.shape))
 
 
@@ -81,7 +78,6 @@ class CrossEntropy(Sampling):
     """The cross-entropy method: a Gaussian is fitted to the best candidates.
 
     Args:
-        iterations: per improvement.
         elites: share of the candidates that the Gaussian is fitted to.
         least: standard deviation that it keeps.
     """
@@ -93,7 +89,6 @@ class CrossEntropy(Sampling):
     def draw(
         self, known: np.ndarray, plan: Plan, count: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw knots from the Gaussian around the plan."""
         return plan.knots + plan.spread * rng.standard_normal((count, *plan.knots.shape))
 
     def choose(self, problem: Problem, plan: Plan, knots: np.ndarray, returns: np.ndarray) -> Plan:
@@ -111,7 +106,6 @@ class PathIntegral(Sampling):
     returns' standard deviation.
 
     Args:
-        noise: standard deviation of the knots, in half ranges of the actions.
         temperature: of the weights, in standard deviations of the returns.
         scales: multiples of the noise, one of which each candidate has.
     """
@@ -123,7 +117,6 @@ class PathIntegral(Sampling):
     def draw(
         self, known: np.ndarray, plan: Plan, count: int, rng: np.random.Generator
     ) -> np.ndarray:
-        """Draw further candidates around given ones, each with a noise of its own scale."""
         around = known[np.arange(count) % len(known)]
         noise = self.noise * rng.choice(self.scales, (count, 1, 1))
         return around + noise * rng.standard_normal(around.shape)

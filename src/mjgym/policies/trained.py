@@ -114,7 +114,6 @@ class About:
 
 
 def _kind(about: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Compiler of a fingerprint's model: hashes are comparable only if it is equal."""
     machine = about["machine"]
     return about["versions"]["mujoco"], machine["architecture"], machine["features"]
 
@@ -139,7 +138,6 @@ class Trained:
 
 
 def _shortest(values: np.ndarray) -> np.ndarray:
-    """A layer's numbers in half precision, if that is exact."""
     half = values.astype(np.float16)
     return half if np.array_equal(half, values) else values
 
@@ -156,33 +154,21 @@ def ids() -> list[str]:
 
 
 def read(path: Path) -> Trained:
-    """Load a file with the content of `Trained.packed`.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Load a file with the content of `Trained.packed`; OSError if it cannot be read."""
     policy = load(path)
     assert isinstance(policy, Policy)
     return Trained(policy, about_of(path))
 
 
 def about_of(path: Path) -> About:
-    """Origin and score of the policy in a file.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Origin and score of the policy in a file; OSError if it cannot be read."""
     facts = bounded.json_of(str(npz.read(path, _ABOUT.__eq__, _MOST_BYTES)[_ABOUT]), str(path))
     rows = {name: tuple(facts[name]) for name in ("returns", "successes") if name in facts}
     return About(**{**facts, **rows})
 
 
 def bundled(id: str) -> Trained:
-    """The trained policy of an id.
-
-    Raises:
-        TrainedError: the id has no trained policy; the message lists those that have one.
-    """
+    """The trained policy of an id; a TrainedError lists the ids that have one."""
     known = ids()
     if id not in known:
         raise TrainedError(f"{id} has no trained policy; there are {', '.join(known) or 'none'}")

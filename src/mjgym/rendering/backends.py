@@ -134,7 +134,6 @@ def choose() -> str:
 
 
 def opened() -> str | None:
-    """The backend of this process's first context; None before that."""
     return _state.opened
 
 
@@ -207,7 +206,6 @@ def open_context(backend: str) -> Any:
 
 @contextmanager
 def _environment(backend: str) -> Iterator[None]:
-    """Set Mesa's environment variables; these, and MuJoCo's, are restored afterwards."""
     names = (_SOFTWARE_THREADS, _NO_SHADER_CACHE, "PYOPENGL_PLATFORM")
     before = {name: os.environ.get(name) for name in names}
     os.environ.setdefault(_SOFTWARE_THREADS, "0")

@@ -258,7 +258,6 @@ FILMS: dict[str, Callable[[Path, float, Draw], Film]] = {
 
 
 def ffmpeg() -> str:
-    """The ffmpeg program bundled with imageio's plugin, or found by it."""
     path: str = importlib.import_module("imageio_ffmpeg").get_ffmpeg_exe()
     return path
 

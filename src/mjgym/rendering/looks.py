@@ -48,11 +48,7 @@ shadows, reflections, antialiasing and coats, and with coarse shapes.
 
 
 def dressed(task: Task, look: str = "own") -> Spec:
-    """The spec of a task with its textures and skins.
-
-    Args:
-        look: "own", or "published" for those of the installed dm_control.
-    """
+    """The spec of a task with its textures and skins, or those of the installed dm_control."""
     spec = task.model()
     if look == "published":
         task.dress_as_published(spec)

@@ -16,11 +16,7 @@ _VIEWER_THREAD = "(_launch_internal)"  # Python's name for the viewer's thread
 
 
 class PassiveViewer:
-    """An open window.
-
-    Raises:
-        RuntimeError: no window can be opened.
-    """
+    """An open window; RuntimeError if none can be opened."""
 
     def __init__(
         self,

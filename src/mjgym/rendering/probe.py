@@ -23,11 +23,7 @@ SIZE = 32  # pixels
 
 
 def draw(backend: str) -> dict[str, str]:
-    """Render a sphere; returns the driver's description.
-
-    Args:
-        backend: a package of `mujoco` with a `GLContext`: "egl", "osmesa", "glfw" or "cgl".
-    """
+    """Render a sphere with a backend of `mujoco` ("egl", ...); returns the driver's description."""
     import mujoco
     import numpy as np
 

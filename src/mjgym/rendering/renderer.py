@@ -198,7 +198,6 @@ class _Worker:
         self._finalizer.atexit = False
 
     def run(self, job: Callable[[Studio], _T]) -> _T:
-        """Run a job and return its result; TimeoutError if it takes longer than TIMEOUT."""
         return self.run_all([job])[0]
 
     def run_all(self, jobs: Sequence[Callable[[Studio], _T]]) -> list[_T]:

@@ -81,11 +81,7 @@ def objects_of(colours: np.ndarray, scene: mujoco.MjvScene) -> np.ndarray:
 
 
 class Studio:
-    """Draws a simulation. All methods, including `free`, must run in one thread.
-
-    Raises:
-        RenderingError: the driver fails.
-    """
+    """Draws a simulation, in one thread; RenderingError if the driver fails."""
 
     def __init__(self, twin: Twin, look: Look, backend: str) -> None:
         self._twin = twin

@@ -25,7 +25,6 @@ _COLOUR = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 
 
 def tiled(model: mujoco.MjModel) -> list[int]:
-    """The ids of a model's materials of tiles."""
     return [i for i in range(model.nmat) if model.material(i).name.startswith(PREFIX)]
 
 

@@ -75,7 +75,6 @@ class Twin:
         self._groups = {True: dressed, False: plain}
 
     def cover(self, covered: bool) -> None:
-        """Show skins in place of the shapes that they cover, or these shapes."""
         for name in _GROUPS:
             getattr(self.model, name)[:] = self._groups[covered][name]
 
@@ -91,8 +90,6 @@ class Twin:
         Args:
             state: a row of `Simulation.rendered_state`: fields of MjData, and the model fields
                 that vary between episodes.
-            reward: shown in the colours; None for the model's colours.
-            colours: of some elements, as `Task.colours` gives them for one simulation.
             forces: compute the state's contacts, forces and sensors too.
         """
         model, data = self.model, self.data

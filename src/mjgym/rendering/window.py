@@ -45,14 +45,7 @@ class Window:
         reward: float | None = None,
         colours: Mapping[str, Any] | None = None,
     ) -> None:
-        """Show a state, one control timestep after the previous one. Does nothing once closed.
-
-        Args:
-            state: of a simulation, a row of `Simulation.rendered_state`.
-            camera: when the window opens: a name, an index, or -1 for the free camera.
-            reward: shown in the colours of the bodies; None for the model's colours.
-            colours: of some elements, as `Task.colours` gives them for one simulation.
-        """
+        """Show a state, one control timestep after the previous one. Does nothing once closed."""
         if self._viewer is None or self._twin is None:
             self._twin, self._viewer = self._open(state, camera)
         if not self._viewer.handle.is_running():

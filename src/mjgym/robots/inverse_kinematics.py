@@ -64,7 +64,6 @@ def solve(
             positions computed; on failure as it was.
         position: target in the world, (3,) m.
         orientation: target quaternion (4,), or None for any.
-        joints: names of the hinges and slides that may move.
 
     Raises:
         KeyError: there is no such site or joint; the message names the nearest ones.
@@ -172,7 +171,6 @@ class _Chain:
         return np.concatenate([off, turn])
 
     def jacobian(self) -> np.ndarray:
-        """Site velocity and angular velocity per joint velocity, (6, k)."""
         return np.asarray(self.view.jacobian("site", self.name, self.joints))
 
     def shift_into_range(self) -> bool:

@@ -134,7 +134,6 @@ def _feet(model: mujoco.MjModel, qpos: np.ndarray) -> tuple[tuple[str, ...], flo
 
 
 def _bottom(model: mujoco.MjModel, data: mujoco.MjData, geom: int) -> float:
-    """Height of the lowest point of a geom's box, m."""
     centre, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
     up = data.geom_xmat[geom].reshape(3, 3)[2]
     return float(data.geom_xpos[geom, 2] + up @ centre - np.abs(up) @ half)

@@ -35,10 +35,7 @@ def place_tool(
     Args:
         view: the scratch simulation. On success the tool is in place and contacts are computed;
             otherwise the state is restored.
-        site: name of the tool's site.
-        joints: names of the arm's joints.
         low: corner of the box in the world, (3,) m; equal corners give a single place.
-        high: the opposite corner, (3,) m.
         orientation: target quaternion (4,) of the site in the world.
         contacts: returns contacts that rule a place out, e.g. `robot_contacts`.
         draws: positions to try before giving up.

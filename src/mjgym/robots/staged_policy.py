@@ -156,11 +156,7 @@ class StagedPolicy:
 
 
 class SideBySide:
-    """Policies for parts of a robot that run at the same time, each at its pace.
-
-    Args:
-        policies: each sets different numbers of the action and leaves the rest at 0.
-    """
+    """Policies that run at the same time, each with other numbers of the action and 0 elsewhere."""
 
     def __init__(self, *policies: StagedPolicy) -> None:
         self._policies = policies

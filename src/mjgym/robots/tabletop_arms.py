@@ -14,7 +14,6 @@ from mjgym.robots.tabletop_bases import LIFT
 
 
 def numbered(name: str, count: int, first: int = 1) -> tuple[str, ...]:
-    """List the names of `count` numbered elements; "{}" in `name` is the number."""
     return tuple(name.format(i) for i in range(first, first + count))
 
 
@@ -90,11 +89,7 @@ PANDA: dict[str, Any] = {
 @arms.register("PandaDexLH", **PANDA, hand="InspireLeftHand")
 @dataclass(frozen=True)
 class TabletopArm(Arm):
-    """An arm for one hand.
-
-    Args:
-        file: the name of its folder and of the MJCF in it.
-    """
+    """An arm for one hand; `file` names its folder and the MJCF in it."""
 
     file: str = "panda"
     base: str = "RethinkMount"

@@ -37,11 +37,7 @@ MOBILE: dict[str, Any] = {"prefix": "mobilebase", "centre": "center"}
 @bases.register("RethinkMount", file="rethink_mount")  # of all other arms
 @dataclass(frozen=True)
 class Mount(Base):
-    """A pedestal on the floor, possibly empty, or a base that moves.
-
-    Args:
-        file: the name of its MJCF.
-    """
+    """A pedestal on the floor, possibly empty, or a base that moves; `file` names its MJCF."""
 
     file: str = "rethink_mount"
 

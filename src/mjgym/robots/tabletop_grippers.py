@@ -47,7 +47,6 @@ JACO: dict[str, Any] = {
 
 
 def _fourier(side: str) -> dict[str, Any]:
-    """Describe a hand of Fourier: a thumb against four fingers, individually driven."""
     letter = side[0].upper()
     fingers = ("index", "middle", "ring", "pinky")
     thumb = ("thumb_proximal_yaw", "thumb_proximal_pitch", "thumb_distal")
@@ -68,7 +67,6 @@ def _fourier(side: str) -> dict[str, Any]:
 
 
 def _inspire(side: str) -> dict[str, Any]:
-    """Describe a hand of Inspire Robots, driven likewise."""
     letter = side[0]
     fingers = ("index", "middle", "ring", "pinky")
     thumb = ("thumb_proximal_1", "thumb_proximal_2", "thumb_middle", "thumb_distal")
@@ -170,11 +168,7 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
 @hands.register("none", file="none", law=GripperLaw())
 @dataclass(frozen=True)
 class Gripper(Hand):
-    """A gripper of the tabletop family.
-
-    Args:
-        file: of its model, in assets/robots/grippers.
-    """
+    """A gripper of the tabletop family; `file` names its MJCF in assets/robots/grippers."""
 
     tool_centre: str = "grip_site"
     file: str = ""

@@ -109,7 +109,6 @@ def require_folder(path: str | Path) -> None:
 
 
 def require_new(path: str | Path) -> None:
-    """Raise FileExistsError if a file or folder would be overwritten."""
     if Path(path).exists():
         raise FileExistsError(f"{path} is there already")
 
@@ -124,7 +123,6 @@ def require_empty(folder: str | Path) -> None:
 
 
 def write_bytes(path: str | Path, content: bytes) -> None:
-    """Write a file atomically, see `replacing`."""
     with replacing(path) as part:
         part.write_bytes(content)
 

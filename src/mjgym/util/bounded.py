@@ -80,7 +80,6 @@ def content(path: str | Path, most: int = MOST_BYTES, *, pipes: bool = False) ->
     """Read a file.
 
     Args:
-        most: maximum size in bytes.
         pipes: wait for the writer of a pipe, which is refused else.
     """
     try:
@@ -170,7 +169,6 @@ def _of_yaml(where: str, error: Exception) -> FileError:
 
 
 def yaml_of(written: str, where: str) -> Any:
-    """Parse YAML as plain data; see `yaml_node`."""
     node = yaml_node(written, where)
     return None if node is None else yaml_value(node, where)
 

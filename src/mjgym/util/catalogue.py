@@ -14,18 +14,12 @@ ThingType = TypeVar("ThingType", bound=type[Any])
 
 
 class Catalogue(Generic[Thing]):
-    """A registry of objects of one kind, by name.
-
-    Args:
-        kind: of the objects, for messages.
-        base: their base class.
-        package: whose modules register objects, imported before the first look-up; none if empty.
-    """
+    """A registry of objects of one kind, by name."""
 
     def __init__(self, kind: str, base: type[Thing], package: str = "") -> None:
         self._kind = kind
         self._base = base
-        self._package = package
+        self._package = package  # whose modules register objects; imported before a look-up
         self._things: dict[str, Thing] = {}
         self._sources: dict[str, Callable[[str], Thing]] = {}
         self._found: dict[str, Thing] = {}  # by "prefix:rest" or "module:Class"
@@ -43,7 +37,6 @@ class Catalogue(Generic[Thing]):
         return decorate
 
     def add_source(self, prefix: str, source: Callable[[str], Thing]) -> None:
-        """Register a function from "rest" to the object named "prefix:rest"."""
         self._sources[prefix] = source
 
     def _import_package(self) -> None:
@@ -80,13 +73,11 @@ class Catalogue(Generic[Thing]):
         raise ValueError(f'{asked}: no {name!r}{hint} (or "module:Class" of your own)')
 
     def _fits(self, value: Any) -> bool:
-        """Tell whether an attribute of a module is such an object, or a class of them."""
         if isinstance(value, type):
             return issubclass(value, self._base)
         return isinstance(value, self._base)
 
     def _hint(self, module: str, attribute: str) -> str:
-        """The names of such objects in an imported module, the nearest first."""
         there = vars(sys.modules[module]).items()
         known = [n for n, x in there if self._fits(x) and x is not self._base]
         return or_else(attribute, known) if known else ""

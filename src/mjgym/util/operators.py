@@ -20,12 +20,7 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 def methods(
     symbol: str, join: Callable[[str, Any, Any], T]
 ) -> tuple[Callable[[Any, Any], T], Callable[[Any, Any], T]]:
-    """The special methods of an operator, `__add__` and `__radd__` for "+".
-
-    Args:
-        symbol: one of OPERATORS.
-        join: makes the expression of a symbol, a left and a right operand.
-    """
+    """The special methods of an operator: `__add__` and `__radd__` for "+"."""
 
     def method(self: Any, other: Any) -> T:
         return join(symbol, self, other)

@@ -37,11 +37,7 @@ def _folder(name: str) -> Path:
 
 
 def asset_path(name: str) -> Path:
-    """The path of one of the package's assets.
-
-    Raises:
-        FileNotFoundError: no such asset; the message names the nearest ones.
-    """
+    """The path of one of the package's assets; a FileNotFoundError names the nearest ones."""
     path = Path(os.path.normpath(assets() / name))
     if path.is_file() and path.is_relative_to(assets()):  # a path from the root is any file
         return path

@@ -53,10 +53,6 @@ def convert(value: Any, hint: Any) -> Any:
     """A value as one of an annotated type; a text may be a literal of that type.
 
     Integers may be written 1e6, booleans yes and no, and tuples as lists.
-
-    Args:
-        value: text, or as parsed from YAML.
-        hint: a type, `Literal`, union, tuple or mapping; for `Any` the value is returned as it is.
     """
     try:
         return _converted(value, hint)

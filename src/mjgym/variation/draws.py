@@ -21,11 +21,9 @@ class Draws:
 
     Args:
         every: when new values are drawn: "episode", "reset" or "never".
-        n: number of simulations.
 
     Attributes:
         values: of the current episodes by key, (n, ...) each.
-        redraws: whether forces are redrawn within episodes.
     """
 
     def __init__(self, varying: Varying, every: str, n: int) -> None:
@@ -69,12 +67,7 @@ class Draws:
         return {key: values[i] for key, values in self.values.items()}
 
     def redraw(self, simulation: Simulation, time: np.ndarray, where: np.ndarray) -> None:
-        """Redraw and write the forces that are due.
-
-        Args:
-            time: of their episodes, s, (n,).
-            where: those whose episode continues, bool (n,).
-        """
+        """Redraw and write the forces that are due."""
         changed = np.zeros(len(time), dtype=bool)
         for key, every in self.varying.intervals.items():
             due = where & (time >= self._due[key] - ROUNDING)

@@ -40,11 +40,7 @@ def multiplicative(distribution: Distribution) -> Noise:
 
 
 def corruptor(function: Callable[[np.ndarray, np.random.Generator], Any]) -> Noise:
-    """Noise by a user's function of each reading.
-
-    Args:
-        function: of a reading and a generator; returns the corrupted reading, of the same shape.
-    """
+    """Noise by a function of a reading and a generator; it returns the corrupted reading."""
     return Noise(_SEEDS, _Corruption(function))
 
 

@@ -47,7 +47,6 @@ class About(Rotation):
 
     Args:
         axis: (3,), of any length, or a distribution of it.
-        angle: rad, or a distribution of it.
     """
 
     axis: Value

@@ -128,8 +128,6 @@ class Varying:
     of a muscle, the friction of a contact pair.
 
     Attributes:
-        fields: names of the model's fields that are written.
-        forces: names of the fields of applied forces that are written.
         derived: names of the model's fields that follow from them.
         intervals: seconds between two draws within an episode, by key.
 
@@ -219,7 +217,6 @@ class Varying:
         return tuple(sorted(changed.difference(self.fields)))
 
     def draw(self, rng: np.random.Generator, number: int) -> dict[str, np.ndarray]:
-        """The values of an episode by key."""
         return {key: target.draw(rng, number) for key, target in self.targets.items()}
 
     def write(self, model: mujoco.MjModel, values: Mapping[str, np.ndarray]) -> None:

@@ -67,5 +67,4 @@ def _made(written: dict[str, Any]) -> Written:
 
 
 def _as_tuple(value: Any) -> Any:
-    """Lists as tuples: JSON has no tuples, and a frozen dataclass needs hashable fields."""
     return tuple(map(_as_tuple, value)) if isinstance(value, list) else value

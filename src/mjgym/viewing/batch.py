@@ -51,9 +51,6 @@ class BatchViewer:
 
     Each is drawn with the sizes, places and colours of its own episode. mjviser makes the meshes;
     textures of floors and the lights are the page's own.
-
-    Raises:
-        ViewerError: the server cannot be started, or the session asks for more than shapes.
     """
 
     def __init__(self, session: Session, camera: Any, listener: socket.socket) -> None:

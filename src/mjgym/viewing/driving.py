@@ -43,7 +43,6 @@ class Hands:
             device.begin()
 
     def press(self, key: str) -> None:
-        """Hear of a key that is down; again and again while it is held. From any thread."""
         self._keyboard.press(key)
 
     def touched(self) -> bool:
@@ -62,12 +61,9 @@ class Driver(Hands):
 
     Args:
         actions: what the numbers of an action do: "<arm> x" and so on, "<arm> gripper".
-        clock: s, of the keyboard.
         controlled: the task accepts a controller that has such actions.
-        device: beside the keyboard; None for none.
 
     Attributes:
-        arms: the names of the arms.
         arm: the one that is driven.
         help: the controls, and their meanings.
 

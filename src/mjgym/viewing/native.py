@@ -50,9 +50,6 @@ class Native:
     Args:
         camera: at the opening: an index, -1 for the free camera, or a viewpoint, which goes along
             with its bodies.
-
-    Raises:
-        ViewerError: no window can be opened.
     """
 
     def __init__(self, session: Session, camera: Camera) -> None:

@@ -17,7 +17,6 @@ def listen(host: str, port: int | None, first: int = FIRST) -> socket.socket:
     """A socket that listens.
 
     Args:
-        host: name or address of the interface.
         port: None for the first free one; 0 for any.
         first: where that search starts.
     """

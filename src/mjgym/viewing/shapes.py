@@ -36,7 +36,6 @@ class Shapes:
     """The shapes of all bodies in all sub-environments, as `see` has last found them.
 
     Args:
-        left_out: geoms that are drawn by other means.
         groups: six numbers for geoms and for sites, 1 for a group that is shown.
     """
 

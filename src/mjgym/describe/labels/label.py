@@ -189,7 +189,6 @@ class Label:
     cos = functools.partialmethod(_part, "cosine of {}")
 
     def arctan2(self, other: Any) -> "Label":
-        """An angle."""
         return self.replace(what=f"angle of {self.what}", axis="", unit="rad", scale=1.0, turn=None)
 
     def hypot(self, other: Any) -> "Label":
@@ -207,7 +206,6 @@ class Label:
 
 
 def _between(label: Label, plus: Places, minus: Places) -> Label:
-    """A position relative to another one."""
     source = " - ".join([" + ".join(plus), *minus])
     what = label.what
     if plus != label.ends[0]:

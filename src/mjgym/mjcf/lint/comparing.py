@@ -94,7 +94,6 @@ def diff(
 
     Args:
         a: the path of an MJCF, URDF or MJB file, a spec, which is compiled, or a model.
-        b: the same.
         tolerance: numbers x and y differ where |x - y| > tolerance * max(1, |x|, |y|).
         derived: also compare the fields that `mj_setConst` computes (`invweight0`, `subtreemass`,
             ...): a single mass changes many of them.
@@ -266,7 +265,6 @@ class _Table:
 
 
 def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: int) -> np.ndarray:
-    """An element's part of an array in which elements have different lengths."""
     start = starts[i]
     if start < 0:
         stop = start
@@ -278,7 +276,6 @@ def _run(array: np.ndarray, starts: np.ndarray, counts: np.ndarray | None, i: in
 
 
 def _enumerated_words(enum: Any, values: Any) -> Any:
-    """MJCF words for numbers of an enumeration, where they exist."""
     if np.ndim(values):
         return [_enumerated_words(enum, value) for value in values]
     try:

@@ -36,8 +36,6 @@ def edit(
         path: an MJCF or URDF file, or one that such a file includes.
         xpath: XPath 1.0 that selects elements, e.g. `//geom[@name='foot']`.
         set: values of attributes by name; None deletes the attribute.
-        remove: remove the selected elements with their contents, instead.
-        dry_run: write nothing.
 
     Returns:
         The change as a unified diff; empty if there is none.
