@@ -1,11 +1,9 @@
 """Published environments and ours, stepped side by side by the same actions."""
 
-import functools
 from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import Any
-from unittest import mock
 
 import gymnasium
 import mujoco
@@ -14,8 +12,11 @@ import numpy as np
 from mjgym import registry
 from mjgym.checks.agreements import Agreement
 from mjgym.datasets.recording import State
+from mjgym.envs.players import PlayersVectorEnv
+from mjgym.envs.vector import VectorEnv
 from mjgym.loop.states import MEMORY
 from mjgym.sim.fields import KINDS
+from mjgym.task import Task
 from mjgym.util.suggestions import or_else
 from mjgym_compat.published_environments import (
     FLAT,
@@ -43,21 +44,26 @@ class Match:
     """One match of players, with what is read of a single environment."""
 
     def __init__(self, id: str, **options: Any) -> None:
-        self._make = functools.partial(
-            gymnasium.make_vec, id, num_envs=1, threads=1, autoreset_mode="Disabled", **options
-        )
-        self._adopt(self._make())
+        registered = registry.registration(id)
+        self.task = registered.task_class(**registered.fields)
+        self._options = {**options, "threads": 1, "autoreset_mode": "Disabled"}
+        self._begin(VectorEnv)
 
-    def _adopt(self, made: Any) -> None:
-        self._players, self.model, self.task, self.view = made, made.model, made.task, made.view
-        self.action_space, self.close = made.action_space, made.close
+    def _begin(self, on: type[VectorEnv]) -> None:
+        self._players: Any = PlayersVectorEnv(self.task, 1, on=on, **self._options)
+        self.model, self.view = self._players.model, self._players.view
+        self.action_space, self.close = self._players.action_space, self._players.close
 
     def take_numbers(self) -> None:
         """Simulate with the numbers in `model`: the engine's batch has a copy of the first."""
-        state = self.get_state()
+        state, model = self.get_state(), self.model
+
+        class Renumbered(VectorEnv):
+            def compiled_model(self, task: Task) -> mujoco.MjModel:
+                return model
+
         self.close()
-        with mock.patch("mjgym.envs.vector.compile_model", return_value=self.model):
-            self._adopt(self._make())
+        self._begin(Renumbered)
         self.set_state(state)
 
     @property
@@ -110,11 +116,12 @@ def verify(id: str, seeds: Iterable[int], steps: int) -> Agreement:
     if id not in (known := registry.ids()):
         raise VerificationError(f"no id {id!r}{or_else(id, known)}")
     published = published_environment(id)
-    options: dict[str, Any] = {"dtype": "float64", "observation": "dict", "max_episode_steps": -1}
+    options: dict[str, Any] = {"dtype": "float64", "observation": "dict"}
     if id.startswith("soccer/"):
         env: Any = Match(id, **options)
     else:
-        env = gymnasium.make(id, disable_env_checker=True, **options).unwrapped
+        options |= {"max_episode_steps": -1, "disable_env_checker": True}
+        env = gymnasium.make(id, **options).unwrapped
     against = f"{published.package} {version(published.package)}"
     agreement = Agreement(id, against, published.bound, (*seeds,))
     for seed in agreement.seeds:

@@ -10,7 +10,7 @@ from helpers.lanes import mostly_slow
 from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
 from helpers.rollouts import equal
 from mjgym import parallel_env, planning
-from mjgym.planning.bounded import bounded_minimum
+from mjgym.planning.ilqg import bounded_minimum
 from mjgym.planning.learned import learned
 from mjgym.policies import network
 from mjgym.policies.run_errors import RunError

@@ -11,7 +11,7 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from mjgym import registry
-from mjgym.checks.rollouts import Step, flat, row_of, run_steps, same, stepped, terms_of
+from mjgym.checks.runs import Step, flat, row_of, run_steps, same, stepped, terms_of
 from mjgym.checks.subject import LONGEST_EPISODE, STARTS, STEPS, Subject
 from mjgym.checks.words import SHOWN, Result, Results, error_line, listed
 from mjgym.envs.infos import TERMS
@@ -29,7 +29,6 @@ _COLOUR = re.compile(r"\x1b\[\d+m")
 
 
 def _difference(subject: Subject, a: list[Step], b: list[Step], first: int = 0) -> str | None:
-    """The first difference of two runs, numbered from `first` on, in words, or None."""
     for i, (x, y) in enumerate(zip(a, b, strict=True), first):
         when = f"in step {i}" if i else "at the start"
         if not same(x.observation, y.observation):

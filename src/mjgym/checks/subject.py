@@ -9,7 +9,7 @@ import numpy as np
 
 from mjgym.actions import UNLIMITED, bounds
 from mjgym.checks.benchmark import random_actions
-from mjgym.checks.rollouts import Episode, play
+from mjgym.checks.runs import Episode, play
 from mjgym.describe.labels import signals
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
@@ -46,7 +46,6 @@ class Subject:
         self.low, self.high = bounds(self.actions)
 
     def make(self, **more: Any) -> gymnasium.Env[Any, Any]:
-        """A new environment of the id; `more` replaces keyword arguments."""
         return gymnasium.make(self.id, **{**self.kwargs, **more})
 
     def begin(self, seed: int) -> View:

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, ClassVar, NoReturn
 
 import gymnasium
+import mujoco
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
@@ -51,11 +52,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         **arguments: the fields of `VectorOptions` and `Options` in `mjgym.envs.options`.
 
     Attributes:
-        model: the MjModel that all simulations share (without textures).
-        physics_timestep: seconds.
-        control_timestep: seconds between two actions.
-        max_episode_steps: control steps after which an episode is truncated; None for no limit.
-        cameras: renders the current states, see `mjgym.envs.camera.Cameras`.
+        model: the MjModel that all simulations share (without textures); others are as in `Env`.
     """
 
     own_options: ClassVar[type[BatchOptions]] = VectorOptions
@@ -71,7 +68,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         self._own_options, self._options = divided(self.own_options, arguments)
         if self._options.render_mode == "human":
             raise ValueError('render_mode: "human" shows one environment; use "rgb_array"')
-        self.model = compile_model(task)
+        self.model = self.compiled_model(task)
         here = self.own_options is VectorOptions
         require_room("num_envs", self.model, num_envs, here=here)
         super().__init__(num_envs)
@@ -111,6 +108,9 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         self._done: Array = self._empty_mask()
         self._process = os.getpid()
 
+    def compiled_model(self, task: Task) -> mujoco.MjModel:
+        return compile_model(task)
+
     def _simulate(self, varying: Varying | None) -> Any:
         without_visuals = functools.partial(compile_without_visuals, self.task)
         return Batched(
@@ -125,7 +125,6 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         )
 
     def _is_compiled(self, varying: Varying | None) -> bool:
-        """True if it is known that control steps are compiled."""
         options = self._options
         if self.task.observables or options.observables or options.observation == "goal":
             return False
@@ -231,15 +230,9 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             raise
 
     def checked_actions(self, actions: Any, shape: tuple[int, ...]) -> Array:
-        """The actions as the simulations take them.
-
-        Raises:
-            ValueError: they have a wrong shape or type, or are not finite.
-        """
         return check_action(actions, shape, self._episodes.first_number)
 
     def number_from(self, first: int) -> None:
-        """Number sub-environments from `first` in errors, as part of a larger batch."""
         self._episodes.first_number = first
 
     def check_ready(self) -> None:
@@ -269,7 +262,6 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         return first + self._episodes.first_number
 
     def _begin_all(self) -> Result:
-        """The result of a step in which all sub-environments begin an episode."""
         bad, everyone = self._observations.show(), ~self._empty_mask()
         rewards = self._xp.zeros(self._episodes.rewards.shape, dtype=self._infos.precision)
         info: dict[str, Any] = {}
@@ -370,10 +362,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         return np.stack(self.cameras.render(self.shots(name, ids=ids, **options)))
 
     def shots(self, name: Any = None, *, ids: Ids = None, **options: Any) -> list[Any]:
-        """Copies of everything that images of the current states show, for `cameras.render`.
-
-        Arguments and errors are those of `camera`.
-        """
+        """Copies of everything that images of the current states show, for `cameras.render`."""
         self._check_open()
         with self.enter():
             rows = self._rows(ids)
@@ -431,12 +420,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         return Candidates(self, self._episodes, self._observations, state, random)
 
     def check_usable(self) -> None:
-        """Refuse to step an environment that is closed, or was made before this process forked.
-
-        Raises:
-            gymnasium.error.ClosedEnvironmentError: it has been closed.
-            RuntimeError: it was made in a process that this one is a fork of.
-        """
+        """Refuse an environment that is closed, or was made before this process forked."""
         self._check_open()
         if os.getpid() != self._process:
             raise RuntimeError(

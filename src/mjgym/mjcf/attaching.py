@@ -46,8 +46,6 @@ def attach(
     merge them, and "error" makes it refuse.
 
     Args:
-        parent: the model to attach to.
-        child: the model to attach.
         at: handle of a site, frame or body of the parent, where the child's origin will be; None
             for the world.
         name: of the entity, without "/"; the child's model name by default.
@@ -82,9 +80,14 @@ def attach(
     if any(pending):  # a keyframe that is empty or not yet put together by the engine
         _assemble_keyframes(child)
     guest = child.copy() if copy else child
-    stores = [_named_files(guest), _named_files(parent)]
-    place = _frame_at(at) if prefix is not None else _body_at(at, before, free)
-    frame = place if prefix is not None else place.add_frame()
+    stores = [files.take(guest), files.take(parent)]
+    if prefix is not None:
+        place = frame = _add_at(at, "frame")
+    else:
+        place = _add_at(at, "body", name=before)
+        frame = place.add_frame()
+        if free:
+            place.add_freejoint(name=before)
     try:
         with quiet():
             parent.attach(guest, prefix=before, frame=frame)
@@ -188,13 +191,7 @@ def _assemble_keyframes(child: Spec) -> None:
         ) from None
 
 
-def _named_files(spec: Spec) -> dict[str, bytes]:
-    files.name_by_content(spec)
-    return files.take(spec)
-
-
 def _pose(at: Any) -> dict[str, Any]:
-    """Position and quaternion of a site, however its orientation is written."""
     quaternion, orientation = at.quat, at.alt
     if orientation.type != mujoco.mjtOrientation.mjORIENTATION_QUAT:
         settings = at.compiler
@@ -204,22 +201,11 @@ def _pose(at: Any) -> dict[str, Any]:
     return {"pos": list(at.pos), "quat": list(quaternion)}
 
 
-def _frame_at(at: Any) -> Element:
-    if isinstance(at, mujoco.MjsSite):
-        frame = at.parent.add_frame(**_pose(at))
-        if at.frame is not None:
-            frame.set_frame(at.frame)
-        return frame
-    return at.add_frame()
-
-
-def _body_at(at: Any, name: str, free: bool) -> Element:
-    if isinstance(at, mujoco.MjsSite):
-        body = at.parent.add_body(name=name, **_pose(at))
-        if at.frame is not None:
-            body.set_frame(at.frame)
-    else:
-        body = at.add_body(name=name)
-    if free:
-        body.add_freejoint(name=name)
-    return body
+def _add_at(at: Any, kind: str, **attributes: Any) -> Element:
+    """Add a body or a frame at a site, frame or body."""
+    on_site = isinstance(at, mujoco.MjsSite)
+    pose = _pose(at) if on_site else {}
+    added = getattr(at.parent if on_site else at, f"add_{kind}")(**attributes, **pose)
+    if on_site and at.frame is not None:
+        added.set_frame(at.frame)
+    return added

@@ -107,7 +107,7 @@ def watch() -> None:
     """Turn `debug` on for good if the environment variable says so, at the first call only."""
     wanted = os.environ.get(ENVIRONMENT, "0")
     if wanted not in ("", "0"):
-        _Patches.add(stack=wanted == STACK)
+        _begin(wanted == STACK)
 
 
 @contextlib.contextmanager
@@ -125,58 +125,44 @@ def debug(*, stack: bool = False) -> Iterator[None]:
         stack: record the callers too: "leg.py:7 in leg < robot.py:31 in robot < ...". They tell
             which call of a function that makes many elements made this one.
     """
-    _Patches.add(stack=stack)
+    _begin(stack)
     try:
         yield
     finally:
-        _Patches.drop(stack=stack)
+        _users.remove(stack)
+        if not _users:
+            _restore.close()
 
 
-class _Patches:
-    """Methods of the engine that `debug` replaces, with a count of active users."""
+_users: list[bool] = []  # of the patches, each with whether it wants whole stacks
+_restore = contextlib.ExitStack()
 
-    wanted = 0
-    stacks = 0  # number of users that want whole stacks
-    originals: list[tuple[type, str, Any]] = []  # noqa: RUF012  (one for the process)
 
-    @classmethod
-    def add(cls, *, stack: bool) -> None:
-        cls.wanted += 1
-        cls.stacks += stack
-        if cls.wanted > 1:
-            return
-        for owner in (mujoco.MjSpec, mujoco.MjsBody, mujoco.MjsFrame):
-            for name in dir(owner):
-                if name.startswith(("add_", "make_")):
-                    cls._replace(owner, name, _remembers_making)
-        for owner in {type(element) for element in samples().values()}:
-            for name in dir(owner):
-                if name.startswith(("set_", "make_", "wrap_")) and name != "make_flex":
-                    cls._replace(owner, name, _remembers_change)
-            cls._replace(owner, "__setattr__", _remembers_assignment)
+def _begin(stack: bool) -> None:
+    _users.append(stack)
+    if len(_users) > 1:
+        return
+    for owner in (mujoco.MjSpec, mujoco.MjsBody, mujoco.MjsFrame):
+        for name in dir(owner):
+            if name.startswith(("add_", "make_")):
+                _patch(owner, name, _remembers_making)
+    for owner in {type(element) for element in samples().values()}:
+        for name in dir(owner):
+            if name.startswith(("set_", "make_", "wrap_")) and name != "make_flex":
+                _patch(owner, name, _remembers_change)
+        _patch(owner, "__setattr__", _remembers_assignment)
 
-    @classmethod
-    def _replace(cls, owner: type, name: str, remembers: Callable[[Any], Any]) -> None:
-        original = vars(owner).get(name)
-        cls.originals.append((owner, name, original))
-        setattr(owner, name, remembers(getattr(owner, name)))
 
-    @classmethod
-    def drop(cls, *, stack: bool) -> None:
-        cls.wanted -= 1
-        cls.stacks -= stack
-        if cls.wanted:
-            return
-        for owner, name, original in cls.originals:
-            if original is None:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, original)
-        cls.originals.clear()
+def _patch(owner: type, name: str, remembers: Callable[[Any], Any]) -> None:
+    if name in vars(owner):
+        _restore.callback(setattr, owner, name, vars(owner)[name])
+    else:
+        _restore.callback(delattr, owner, name)
+    setattr(owner, name, remembers(getattr(owner, name)))
 
 
 def debugging() -> bool:
-    return _Patches.wanted > 0
+    return bool(_users)
 
 
 def remember_file(spec: Spec, file: Path) -> None:
@@ -232,7 +218,7 @@ def _line() -> str:
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_NOT_OURS):
         frame = frame.f_back
-    if not _Patches.stacks:
+    if not any(_users):
         return f"{frame.f_code.co_filename}:{frame.f_lineno}"
     lines = []
     caller: types.FrameType | None = frame

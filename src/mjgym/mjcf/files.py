@@ -36,7 +36,8 @@ def name_by_content(spec: Spec) -> None:
 
 
 def take(spec: Spec) -> dict[str, bytes]:
-    """Empty `spec.assets` and return its files."""
+    """Empty `spec.assets` and return its files, named by their content."""
+    name_by_content(spec)
     files = dict(spec.assets)
     if files:
         replace(spec, {})

@@ -101,7 +101,6 @@ def require_whole_binary(file: Path) -> None:
 
 
 def require_bounded_tree(root: Node, main: Path) -> None:
-    """Raise Malformed at the first element of a model in a file that exceeds the limits."""
     _Count(main).add(root)
 
 
@@ -215,7 +214,6 @@ class _Count:
         return _FREEDOMS.get(kind, 1)
 
     def _of_assets(self, node: Node) -> float:
-        """Bytes of the files that an element names."""
         total = 0.0
         folder = self._folders["texture" if node.tag == "texture" else "mesh"]
         for key, name in node.attributes.items():
@@ -284,9 +282,6 @@ class _Count:
             + 4 * self._number(node, "shadowsize") ** 2
         )
 
-    def _of_window(self, node: Node) -> float:
-        return 4 * self._number(node, "offwidth", "offheight")
-
 
 _MEASURES: dict[str, Callable[[_Count, Node], float]] = {
     "mesh": _Count._of_mesh,
@@ -295,7 +290,7 @@ _MEASURES: dict[str, Callable[[_Count, Node], float]] = {
     "option": _Count._of_option,
     "lengthrange": _Count._of_lengths,
     "quality": _Count._of_quality,
-    "global": _Count._of_window,
+    "global": lambda count, node: 4 * count._number(node, "offwidth", "offheight"),
     "hfield": lambda count, node: _CELL * count._number(node, "nrow", "ncol"),
     "flexcomp": lambda count, node: _FLEX_POINT * count._number(node, "count"),
     "composite": lambda count, node: _FLEX_POINT * count._number(node, "count"),
@@ -335,7 +330,6 @@ def _require_work(node: Node, what: str, number: float) -> None:
 
 
 def _product(value: str, default: float = 1.0) -> float:
-    """The product of all numbers in a text, by their size; anything else counts as 1."""
     product, found = 1.0, False
     for word in value.split():
         with contextlib.suppress(ValueError, OverflowError):

@@ -9,8 +9,7 @@ from mjgym.mocap.amc import CHANNELS, Clip, read_amc
 from mjgym.mocap.clips import SUFFIXES, find_clips, find_selected
 from mjgym.mocap.conversion import JOINTS, METRES_PER_UNIT, SCALE_V2020, to_qpos, to_trajectory
 from mjgym.mocap.fitted import FittedClip, clip_names, is_fitted, read_fitted, subsets
-from mjgym.mocap.spline import cubic_spline
-from mjgym.mocap.trajectory import MOST_STATES, Trajectory, resample, velocities
+from mjgym.mocap.trajectory import MOST_STATES, Trajectory, cubic_spline, resample, velocities
 
 __all__ = [
     "CHANNELS",

@@ -7,7 +7,6 @@ from typing import Literal
 
 import numpy as np
 
-from mjgym.mocap.spline import cubic_spline
 from mjgym.rotations import (
     conjugate,
     product,
@@ -137,7 +136,6 @@ def resample(
         times: (F,) in s, increasing.
         qpos: (F, nq), of a model with a free root joint and otherwise hinges or slides.
         timestep: s.
-        interpolation: "cubic" or "linear".
 
     Returns:
         (T, nq), row j at `times[0] + j * timestep`.
@@ -170,7 +168,6 @@ def resample(
 
 
 def _count(duration: float, timestep: float) -> int:
-    """Number of rows, a timestep apart, in a duration."""
     # Times a whole number of timesteps apart may have lost their last bits.
     steps = duration / timestep + 1e-9
     if steps < 1:
@@ -221,7 +218,6 @@ def velocities(qpos: np.ndarray, timestep: float) -> np.ndarray:
 
 
 def _without_jumps(quaternions: np.ndarray) -> np.ndarray:
-    """Flip signs so that each quaternion is nearest to its predecessor."""
     turned = (quaternions[1:] * quaternions[:-1]).sum(axis=-1) < 0
     signs = np.cumprod(np.where(turned, -1.0, 1.0))
     return np.asarray(quaternions * np.concatenate([[1.0], signs])[:, None])
@@ -251,3 +247,63 @@ def _first_row(wrong: np.ndarray) -> int:
 def _check_timestep(timestep: float) -> None:
     if not 0 < timestep < math.inf:
         raise ValueError(f"timestep: must be a positive number of seconds, got {timestep}")
+
+
+def cubic_spline(times: np.ndarray, rows: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Evaluate a cubic spline with not-a-knot ends through rows, column by column.
+
+    Its first and second derivatives are continuous, and so is the third at the second and the
+    second-to-last row (de Boor 1978, chapter IV), so that it reproduces every cubic polynomial.
+    Three rows give their parabola, two their line.
+
+    Args:
+        times: (F,) in s, increasing; at least two.
+        rows: (F, n).
+        wanted: (T,) in s, within the times.
+    """
+    step = np.diff(times)[:, None]
+    chord = np.diff(rows, axis=0) / step
+    slope = _slopes(step, chord)
+    before = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(times) - 2)
+    passed = (wanted - times[before])[:, None]
+    # Hermite form: value and slope at the previous row, then two corrections.
+    bend = (slope[:-1] + slope[1:] - 2 * chord) / step
+    twist = (chord - slope[:-1]) / step - bend
+    bend /= step
+    values = bend[before]
+    for coefficient in (twist, slope[:-1], rows[:-1]):
+        values *= passed
+        values += coefficient[before]
+    return np.asarray(values)
+
+
+def _slopes(step: np.ndarray, chord: np.ndarray) -> np.ndarray:
+    """First derivatives of the spline at the rows, from steps (F - 1, 1) and chords (F - 1, n)."""
+    if len(step) == 1:
+        return np.concatenate([chord, chord])
+    if len(step) == 2:  # a parabola
+        second = (chord[1] - chord[0]) / (step[0] + step[1])
+        first = chord[0] - second * step[0]
+        return np.stack([first, first + 2 * second * step[0], first + 2 * second * step.sum()])
+    size = len(step) + 1
+    below, middle, above = (np.zeros((size, 1)) for _ in range(3))
+    right = np.zeros((size, chord.shape[1]))
+    # The second derivative is continuous at each inner row ...
+    below[1:-1], above[1:-1] = step[1:], step[:-1]
+    middle[1:-1] = 2 * (step[:-1] + step[1:])
+    right[1:-1] = 3 * (step[1:] * chord[:-1] + step[:-1] * chord[1:])
+    # ... and the third at the second and the second-to-last.
+    first, last = step[0] + step[1], step[-1] + step[-2]
+    middle[0], above[0] = step[1], first
+    right[0] = ((step[0] + 2 * first) * step[1] * chord[0] + step[0] ** 2 * chord[1]) / first
+    middle[-1], below[-1] = step[-2], last
+    right[-1] = (step[-1] ** 2 * chord[-2] + (2 * last + step[-1]) * step[-2] * chord[-1]) / last
+    # Elimination; these equations need no pivoting.
+    for i in range(1, size):
+        part = below[i] / middle[i - 1]
+        middle[i] -= part * above[i - 1]
+        right[i] -= part * right[i - 1]
+    right[-1] /= middle[-1]
+    for i in range(size - 2, -1, -1):
+        right[i] = (right[i] - above[i] * right[i + 1]) / middle[i]
+    return right

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.planning.bounded import bounded_minimum
 from mjgym.planning.derivatives import linearize
 from mjgym.planning.problem import Plan, Problem
 from mjgym.planning.tangent import State, Tangent
 
 LARGEST = 1e8  # regularization at which a plan is given up as the best
+NEWTON_STEPS = 50  # of a quadratic program with bounds
+SHORTEST = 1e-8  # step length of its line search
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,6 @@ class ILQG:
     spline = False
 
     def begin(self, problem: Problem) -> Plan:
-        """Actions of zero, or the nearest bound."""
         zero = np.clip(np.zeros((problem.steps, len(problem.low))), problem.low, problem.high)
         return Plan(zero, np.empty(0), np.empty(0))
 
@@ -46,7 +46,6 @@ class ILQG:
         proposals: np.ndarray,
         rng: np.random.Generator,
     ) -> Plan:
-        """Iterate from the plan so far; proposals are not used."""
         actions, mu = plan.actions, 0.0
         alone = problem.env.rollout(state, actions[None], snapshots=True)
         states = {k: np.concatenate([state[k][None], v[0]]) for k, v in alone.states.items()}
@@ -84,7 +83,6 @@ class ILQG:
         change: np.ndarray,
         feedback: np.ndarray,
     ) -> tuple[np.ndarray, State, float]:
-        """The best of several step lengths: actions, states from the first on, and return."""
         n = self.rollouts
         length = 0.5 ** np.arange(n)[:, None]
         tangent = Tangent(problem.env.model)
@@ -142,3 +140,30 @@ def _convex(curvature: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
     convex: np.ndarray = (vectors * np.maximum(values, 0)) @ vectors.T
     return convex
+
+
+def bounded_minimum(
+    curvature: np.ndarray, slope: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The minimum of x' H x / 2 + g' x between bounds, by Newton steps, and what is free."""
+    np.linalg.cholesky(curvature)
+    x = np.clip(np.zeros_like(slope), low, high)
+
+    def cost(x: np.ndarray) -> float:
+        return float(x @ curvature @ x / 2 + slope @ x)
+
+    free = np.ones(len(x), dtype=bool)
+    for _ in range(NEWTON_STEPS):
+        gradient = slope + curvature @ x
+        free = ~(((x <= low) & (gradient > 0)) | ((x >= high) & (gradient < 0)))
+        if not free.any() or np.abs(gradient[free]).max() < 1e-14:
+            break
+        step = np.zeros_like(x)
+        step[free] = -np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+        length = 1.0
+        while length > SHORTEST and cost(np.clip(x + length * step, low, high)) >= cost(x):
+            length /= 2
+        if length <= SHORTEST:
+            break
+        x = np.clip(x + length * step, low, high)
+    return x, free

@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from mjgym.planning.priors import Prior
+from mjgym.planning.planner import Prior
 from mjgym.planning.problem import Tail
 from mjgym.policies.network import Policy, PolicyError, joined, load_valuation
 from mjgym.policies.run_errors import RunError

@@ -1,16 +1,20 @@
 """A planner as a policy."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mjgym.envs.observations import take
 from mjgym.planning.methods import Method, method_of
-from mjgym.planning.priors import Prior, proposed
 from mjgym.planning.problem import Plan, Problem, Tail, unwrapped
 from mjgym.planning.tangent import State
+from mjgym.policies.network import begin
 from mjgym.util.values import whole_number
+
+Prior = Callable[[Any], np.ndarray]
+"""A policy: the action for an observation."""
 
 
 class Planner:
@@ -80,7 +84,6 @@ class Planner:
         self._rng = np.random.default_rng(seed)
 
     def _steps(self, name: str, seconds: float) -> int:
-        """Control steps of a setting in seconds."""
         steps: float = seconds / self._env.control_timestep
         if not 0 < steps < 9999.5:
             raise ValueError(f"{name}: {seconds} s are {steps:g} control steps, not 1 to 9999")
@@ -162,3 +165,18 @@ class Planner:
         if policy >= planned:  # knots lose what the policy does between them
             plan = dataclasses.replace(plan, actions=actions, knots=knots)
         return plan
+
+
+def proposed(prior: Prior, problem: Problem, state: State, observation: Any) -> np.ndarray:
+    """A policy's actions from a state, (T, nu)."""
+    begin(prior)
+    actions = []
+    for _ in range(problem.steps):
+        action = np.clip(prior(observation), problem.low, problem.high)
+        if action.shape != problem.low.shape:
+            raise ValueError(f"prior: expected shape {problem.low.shape}, got {action.shape}")
+        actions.append(action)
+        step = problem.env.rollout(state, action[None, None], observations=True, snapshots=True)
+        state = {name: value[0, 0] for name, value in step.states.items()}
+        observation = take(take(step.observations, 0), 0)
+    return np.stack(actions)

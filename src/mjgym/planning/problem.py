@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from mjgym.actions import UNLIMITED
-from mjgym.planning import splines
 from mjgym.planning.tangent import State
+
+SPLINES = ("constant", "linear", "cubic")
 
 Tail = Callable[[Any], np.ndarray]
 """The value of observations (n, ...) at the horizon's end, (n,)."""
@@ -34,7 +35,6 @@ class Plan:
     """Actions for the next control steps.
 
     Args:
-        actions: (T, number of actions).
         knots: of their spline, (K, number of actions), in [-1, 1]; empty for a method without.
         spread: standard deviation of the knots, of the same shape, where a method keeps it.
         phase: control steps since the first knot.
@@ -51,13 +51,10 @@ class Problem:
     """Finding the actions of largest return within the horizon.
 
     Args:
-        env: the environment, unwrapped, single or batched.
         low: lower bounds of an action; -inf for none.
-        high: upper bounds.
         steps: control steps of the horizon.
         spacing: control steps between the knots of a spline of actions.
-        spline: kind of that spline, see `mjgym.planning.splines`.
-        discount: of rewards, per control step.
+        spline: kind of that spline, see `spline_basis`.
         tail: value of the observation at the horizon's end; None for 0.
         phase: control steps since the first knot, fewer than the spacing. Knots stay at their times
             while the horizon moves on: a plan that is resampled at new knots would be smoothed.
@@ -89,7 +86,7 @@ class Problem:
     def basis(self) -> np.ndarray:
         """Weights (T, K) of the knots in the actions."""
         times, end = self.phase + np.arange(self.steps), self.spacing * (self.knots - 1)
-        return splines.basis(times, self.knots, end, self.spline)
+        return spline_basis(times, self.knots, end, self.spline)
 
     @property
     def drawn_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -143,3 +140,31 @@ class Problem:
         ahead = np.minimum(np.arange(self.knots) + passed, self.knots - 1)
         later = replace(self, phase=phase)
         return later, later.plan(plan.knots[ahead], plan.spread[ahead])
+
+
+def spline_basis(times: np.ndarray, knots: int, end: float, kind: str = "linear") -> np.ndarray:
+    """Weights (times, knots) of a spline through evenly spaced knots from 0 to `end`.
+
+    Later times take the last knot's value. The cubic spline is Catmull and Rom's.
+    """
+    if kind not in SPLINES:
+        raise ValueError(f"spline: {kind!r} is none of {', '.join(SPLINES)}")
+    place = np.clip(times / max(end, 1e-9), 0, 1) * (knots - 1)
+    left = np.minimum(place.astype(int), max(knots - 2, 0))
+    s = place - left
+    identity = np.eye(knots)
+    if kind == "constant":
+        held: np.ndarray = identity[np.minimum(place.astype(int), knots - 1)]
+        return held
+    at = [identity[np.clip(left + k, 0, knots - 1)] for k in (-1, 0, 1, 2)]
+    if kind == "linear":
+        weights = [np.zeros_like(s), 1 - s, s, np.zeros_like(s)]
+    else:
+        weights = [
+            (-s + 2 * s**2 - s**3) / 2,
+            (2 - 5 * s**2 + 3 * s**3) / 2,
+            (s + 4 * s**2 - 3 * s**3) / 2,
+            (s**3 - s**2) / 2,
+        ]
+    spline: np.ndarray = sum(w[:, None] * each for w, each in zip(weights, at, strict=True))
+    return spline

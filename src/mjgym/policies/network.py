@@ -4,6 +4,7 @@ import itertools
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,7 +42,6 @@ def begin(policy: Any, where: np.ndarray | None = None) -> None:
     """Tell a policy that episodes begin, so that it forgets past observations.
 
     Args:
-        policy: with a method `restart`, as a task's scripted policy, with `begin`, or with neither.
         where: mask of the episodes in a batch that begin, bool; None for all. A trained policy has
             one history for the whole batch, and ignores a mask.
     """
@@ -80,11 +80,9 @@ class Acting(Saved):
     """A policy that decides for one control step or several."""
 
     mean: np.ndarray  # of the observations
-
-    def __init__(self, repeat: int) -> None:
-        self.repeat = repeat
-        self._held: np.ndarray | None = None  # the last decision
-        self._left = 0  # control steps left for it
+    repeat: int  # control steps per decision
+    _held: np.ndarray | None = None  # the last decision
+    _left = 0  # control steps left for it
 
     def begin(self) -> None:
         """Forget the past: the next observation begins an episode, in all rows."""
@@ -109,6 +107,7 @@ class Acting(Saved):
         """The decision, (..., action size), for observations (..., size)."""
 
 
+@dataclass(eq=False)
 class Policy(Acting):
     """The deterministic action of a perceptron, for one observation or many.
 
@@ -144,39 +143,28 @@ class Policy(Acting):
             so that their mean is the preference; None if it is an output itself.
     """
 
-    def __init__(
-        self,
-        layers: Layers,
-        mean: np.ndarray,
-        deviation: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        history: int = 1,
-        encoder: Layers | None = None,
-        limit: float | None = None,
-        memory: Arrays | None = None,
-        acted: bool = False,
-        chunk: int = 1,
-        ensembling: float = 0.0,
-        modes: int = 1,
-        repeat: int = 1,
-        activation: str = "relu",
-        bins: int = 1,
-        support: np.ndarray | None = None,
-    ) -> None:
-        super().__init__(repeat)
-        self.layers = layers
-        self.acted = acted
-        size = len(mean) - acted * len(low)
-        self.mean, self.deviation = mean[:size], deviation[:size]
-        self._of_action = mean[size:], deviation[size:]
-        self.low, self.high = low, high
-        self.history, self.limit = history, limit
-        self.encoder = encoder or []
-        self.memory = memory or {}
-        self.chunk, self.ensembling, self.modes = chunk, ensembling, modes
-        self.activation = activation
-        self.bins, self.support = bins, support
+    layers: Layers
+    mean: np.ndarray
+    deviation: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    history: int = 1
+    encoder: Layers = field(default_factory=list)
+    limit: float | None = None
+    memory: Arrays = field(default_factory=dict)
+    acted: bool = False
+    chunk: int = 1
+    ensembling: float = 0.0
+    modes: int = 1
+    repeat: int = 1
+    activation: str = "relu"
+    bins: int = 1
+    support: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        size = len(self.mean) - self.acted * len(self.low)
+        self._of_action = self.mean[size:], self.deviation[size:]
+        self.mean, self.deviation = self.mean[:size], self.deviation[:size]
         self.begin()
 
     def begin(self) -> None:
@@ -187,7 +175,6 @@ class Policy(Acting):
         self._plans: list[np.ndarray] = []  # of the last steps, each (n, chunk, action size)
 
     def decided(self, observation: np.ndarray) -> np.ndarray:
-        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         inputs = self.encode(observation[None] if single else observation)
         plain = self.ensembled(self.unscaled(inputs))
@@ -251,11 +238,7 @@ class Policy(Acting):
         return np.asarray(2 * index / (self.bins - 1) - 1, np.float32)
 
     def ensembled(self, plan: np.ndarray) -> np.ndarray:
-        """The action of this step, (n, action size), averaged over all plans for it.
-
-        Args:
-            plan: actions of this step and of the next ones, (n, chunk * action size).
-        """
+        """The action of this step, (n, action size), averaged over all plans for it."""
         if self.chunk == 1:
             return plan
         plan = plan.reshape(len(plan), self.chunk, -1)
@@ -272,19 +255,14 @@ class Policy(Acting):
         return np.asarray(self.low + (action + 1) / 2 * (self.high - self.low))
 
     def arrays(self) -> dict[str, Any]:
-        """Its arrays by name."""
-        about = {
-            name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
-        }
+        about: dict[str, Any] = {"history": self.history}
+        for setting in fields(self):
+            value = getattr(self, setting.name)
+            plain = setting.name not in ("layers", "encoder", "memory")
+            if plain and (isinstance(value, np.ndarray) or value != setting.default):
+                about[setting.name] = value
         for k, name in enumerate(("mean", "deviation") if self.acted else ()):
             about[name] = np.concatenate([about[name], self._of_action[k]])
-        if self.limit is not None:
-            about["limit"] = self.limit
-        if self.support is not None:
-            about["support"] = self.support
-        usual = {"chunk": 1, "ensembling": 0.0, "modes": 1, "repeat": 1, "activation": "relu"}
-        usual |= {"bins": 1, "acted": False}
-        about |= {name: getattr(self, name) for name in usual if getattr(self, name) != usual[name]}
         about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
         encoder = {f"{_ENCODER}{name}": array for name, array in _named(self.encoder).items()}
         return about | _named(self.layers) | encoder
@@ -326,6 +304,7 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
     return np.asarray(state[:, 0])
 
 
+@dataclass(eq=False)
 class Valuation(Saved):
     """Mean value of actions over an agent's critics.
 
@@ -336,15 +315,10 @@ class Valuation(Saved):
         activation: of the layers, as in a policy.
     """
 
-    def __init__(
-        self,
-        bodies: list[Layers],
-        weights: np.ndarray,
-        distribution: bool,
-        activation: str = "relu",
-    ) -> None:
-        self.bodies, self.weights, self.distribution = bodies, weights, distribution
-        self.activation = activation
+    bodies: list[Layers]
+    weights: np.ndarray
+    distribution: bool
+    activation: str = "relu"
 
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """Values, (n, k), of encoded observations with actions within -1 and 1, (n, k, ...)."""
@@ -359,7 +333,6 @@ class Valuation(Saved):
         return values / len(self.bodies)
 
     def arrays(self) -> dict[str, Any]:
-        """Its arrays by name."""
         arrays: dict[str, Any] = {"weights": self.weights, "distribution": self.distribution}
         if self.activation != "relu":
             arrays["activation"] = self.activation
@@ -368,6 +341,7 @@ class Valuation(Saved):
         return arrays
 
 
+@dataclass(eq=False)
 class EnsemblePolicy(Acting):
     """Several agents: each proposes an action, and the one with the highest mean Q is taken.
 
@@ -380,26 +354,26 @@ class EnsemblePolicy(Acting):
         mixed: whether the means of two proposals are proposed as well.
     """
 
-    def __init__(
-        self,
-        policies: Sequence[Policy],
-        valuations: Sequence[Valuation] = (),
-        temperature: float | None = None,
-        mixed: bool = False,
-    ) -> None:
-        super().__init__(policies[0].repeat)
-        self.policies, self.valuations = list(policies), list(valuations)
-        self.temperature, self.mixed = temperature, mixed
-        self.mean, self.low, self.high = policies[0].mean, policies[0].low, policies[0].high
+    policies: Sequence[Policy]
+    valuations: Sequence[Valuation] = ()
+    temperature: float | None = None
+    mixed: bool = False
+
+    def __post_init__(self) -> None:
+        first = self.policies[0]
+        self.repeat, self.mean, self.low, self.high = (
+            first.repeat,
+            first.mean,
+            first.low,
+            first.high,
+        )
 
     def begin(self) -> None:
-        """Forget the past: the next observation begins an episode, in all rows."""
         super().begin()
         for policy in self.policies:
             policy.begin()
 
     def decided(self, observation: np.ndarray) -> np.ndarray:
-        """The action, (..., action size), for observations (..., size)."""
         single = observation.ndim == self.mean.ndim
         rows = observation[None] if single else observation
         inputs = [policy.encode(rows) for policy in self.policies]
@@ -425,7 +399,6 @@ class EnsemblePolicy(Acting):
         return np.asarray((weights[..., None] * proposed).sum(1))
 
     def arrays(self) -> dict[str, Any]:
-        """Its arrays by name."""
         arrays: dict[str, Any] = {}
         for k, agent in enumerate(self.policies):
             agent_arrays = agent.arrays() | (self.valuations[k].arrays() if self.valuations else {})
@@ -446,22 +419,12 @@ AnyPolicy = Policy | EnsemblePolicy
 
 
 def load(path: str | Path) -> AnyPolicy:
-    """Load a policy from a file written by `save`.
-
-    Raises:
-        OSError: it cannot be read.
-        PolicyError: it holds no policy, or a damaged one.
-    """
+    """Load a policy from a file written by `save`; OSError or PolicyError if that fails."""
     return _loaded(path, "policy, or a damaged one", _any_policy)
 
 
 def load_valuation(path: str | Path) -> Valuation:
-    """Load critics from a file written by `Valuation.save`.
-
-    Raises:
-        OSError: it cannot be read.
-        PolicyError: it holds no critics, or damaged ones.
-    """
+    """Load critics from a file written by `Valuation.save`; the errors are those of `load`."""
     return _loaded(path, "critics, or damaged ones", _valuation)
 
 
@@ -534,18 +497,19 @@ def _whole_number(arrays: Arrays, name: str, usual: int | None = None) -> int:
 
 
 def _policy(arrays: Arrays) -> Policy:
-    about = {name: _finite(name, arrays[name]) for name in ("mean", "deviation", "low", "high")}
-    mean, low, high = about["mean"], about["low"], about["high"]
-    if not mean.size or mean.shape != about["deviation"].shape:
+    mean, deviation, low, high = (
+        _finite(name, arrays[name]) for name in ("mean", "deviation", "low", "high")
+    )
+    if not mean.size or mean.shape != deviation.shape:
         raise PolicyError("its observations' statistics do not fit")
-    if not (about["deviation"] > 0).all():
+    if not (deviation > 0).all():
         raise PolicyError("deviation must be positive")
     if low.ndim != 1 or not low.size or low.shape != high.shape or not (low <= high).all():
         raise PolicyError("its bounds of actions do not fit")
     history = _whole_number(arrays, "history")
-    chunk, modes, repeat, bins = (
-        _whole_number(arrays, name, 1) for name in ("chunk", "modes", "repeat", "bins")
-    )
+    known = ("chunk", "modes", "repeat", "bins")
+    counts: dict[str, Any] = {name: _whole_number(arrays, name, 1) for name in known}
+    modes, bins = counts["modes"], counts["bins"]
     acted = bool(_number(arrays, "acted", 0))
     if acted and not (mean.ndim == 1 and mean.size > low.size):
         raise PolicyError("its observations have no place for the action before them")
@@ -560,27 +524,18 @@ def _policy(arrays: Arrays) -> Policy:
         inputs = len(encoder[-1]["bias"])
     if memory:
         inputs = _width(memory, mean.size)
-    outputs = modes * chunk * len(about["low"]) + (modes if modes > 1 else 0)
+    outputs = modes * counts["chunk"] * len(low) + (modes if modes > 1 else 0)
     outputs *= bins * (1 if support is None else len(support))
     _require_fitting(layers, inputs, outputs)
     limit = _number(arrays, "limit") if "limit" in arrays else None
     if limit is not None and not limit > 0:
         raise PolicyError(f"limit must be positive, not {limit:g}")
     return Policy(
-        layers,
-        history=history,
-        encoder=encoder,
-        limit=limit,
-        memory=memory,
-        acted=acted,
-        chunk=chunk,
+        *(layers, mean, deviation, low, high, history, encoder, limit, memory, acted),
         ensembling=_number(arrays, "ensembling", 0.0),
-        modes=modes,
-        repeat=repeat,
         activation=_activation(arrays),
-        bins=bins,
         support=support,
-        **about,
+        **counts,
     )
 
 

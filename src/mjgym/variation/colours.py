@@ -16,14 +16,15 @@ class Colour(Distribution):
     def __post_init__(self) -> None:
         check_parameters(self)
 
+    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
+        if shape[-1:] != (4,):
+            raise ValueError(f"colours end in an axis of 4 numbers, not {shape}")
+        drawn = [draws_of(value, rng, n, shape[:-1], first) for value in vars(self).values()]
+        return np.stack(self._channels(*(np.clip(x, 0.0, 1.0) for x in drawn)), axis=-1)
 
-def _channels(
-    rng: np.random.Generator, n: int, shape: Shape, first: int, *values: Value
-) -> list[np.ndarray]:
-    """The `values` in each channel, (n, ...) each, clipped to 0 .. 1."""
-    if shape[-1:] != (4,):
-        raise ValueError(f"colours end in an axis of 4 numbers, not {shape}")
-    return [np.clip(draws_of(v, rng, n, shape[:-1], first), 0.0, 1.0) for v in values]
+    def _channels(self, *drawn: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Red, green, blue and opacity of drawn parameters from 0 to 1, (n, ...) each."""
+        return drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +36,6 @@ class RGB(Colour):
     blue: Value
     opacity: Value = 1.0
 
-    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        parts = (self.red, self.green, self.blue, self.opacity)
-        return np.stack(_channels(rng, n, shape, first, *parts), axis=-1)
-
 
 @dataclass(frozen=True, eq=False)
 class HSV(Colour):
@@ -49,14 +46,13 @@ class HSV(Colour):
     value: Value
     opacity: Value = 1.0
 
-    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        parts = (self.hue, self.saturation, self.value, self.opacity)
-        hue, saturation, value, opacity = _channels(rng, n, shape, first, *parts)
+    def _channels(self, *drawn: np.ndarray) -> tuple[np.ndarray, ...]:
+        hue, saturation, value, opacity = drawn
         # Hexagonal cone (Smith 1978): each channel is a trapezium over the hue circle.
         places = (np.array([5.0, 3.0, 1.0]) + 6 * hue[..., None]) % 6
         trapezium = np.clip(np.minimum(places, 4 - places), 0.0, 1.0)
         rgb = value[..., None] * (1 - saturation[..., None] * trapezium)
-        return np.concatenate([rgb, opacity[..., None]], axis=-1)
+        return (*np.moveaxis(rgb, -1, 0), opacity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +62,6 @@ class Grey(Colour):
     level: Value
     opacity: Value = 1.0
 
-    def draws(self, rng: np.random.Generator, n: int, shape: Shape, first: int = 0) -> np.ndarray:
-        level, opacity = _channels(rng, n, shape, first, self.level, self.opacity)
-        return np.stack([level, level, level, opacity], axis=-1)
+    def _channels(self, *drawn: np.ndarray) -> tuple[np.ndarray, ...]:
+        level, opacity = drawn
+        return level, level, level, opacity

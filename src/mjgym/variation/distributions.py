@@ -54,12 +54,7 @@ class Distribution(Written):
     def __call__(
         self, rng: np.random.Generator, shape: Shape | None = None, index: int = 0
     ) -> np.ndarray:
-        """Draw once.
-
-        Args:
-            shape: of the draw; None for the shape of the parameters.
-            index: number of earlier draws; see `Sequence`.
-        """
+        """Draw once, after `index` earlier draws; the default shape is that of the parameters."""
         result: np.ndarray = self.draws(rng, 1, self.shape if shape is None else shape, index)[0]
         return result
 
@@ -388,7 +383,6 @@ class _Listed(Distribution):
         return np.asarray(np.take_along_axis(np.stack(drawn), places, axis=0)[0])
 
     def _lead(self, shape: Shape) -> Shape:
-        """The leading part of a shape, over which elements are chosen independently."""
         ending = self.shape
         if ending and shape[len(shape) - len(ending) :] != ending:
             raise ValueError(f"{type(self).__name__}: values of shape {ending} do not end {shape}")
@@ -483,6 +477,7 @@ class _Combined(Distribution):
         return f"({self.left!r} {self.symbol} {self.right!r})"
 
 
+@dataclass(frozen=True, eq=False)
 class _Mapped(Distribution):
     of: Distribution
 
@@ -499,8 +494,6 @@ class _Mapped(Distribution):
 
 @dataclass(frozen=True, eq=False)
 class _Absolute(_Mapped):
-    of: Distribution
-
     @property
     def support(self) -> Support:
         low, high = self.of.support
@@ -515,7 +508,6 @@ class _Absolute(_Mapped):
 
 @dataclass(frozen=True, eq=False)
 class _Clipped(_Mapped):
-    of: Distribution
     low: float
     high: float
 

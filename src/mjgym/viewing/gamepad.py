@@ -18,9 +18,6 @@ class Gamepad(PolledDevice):
     """The first gamepad that is connected; see `Device`.
 
     Buttons are named after their positions on an Xbox controller.
-
-    Raises:
-        DeviceError: there is none, or PySDL2 is missing.
     """
 
     controls: Mapping[str, str] = {
@@ -50,7 +47,8 @@ class Gamepad(PolledDevice):
         except DeviceError:
             self._quit()
             raise
-        self._down = dict.fromkeys(self._buttons(), False)
+        self._buttons = {sdl.SDL_CONTROLLER_BUTTON_A: GRIP, sdl.SDL_CONTROLLER_BUTTON_Y: OTHER}
+        self._down = dict.fromkeys(self._buttons, False)
 
     def _open(self) -> None:
         sdl, others = self._sdl, []
@@ -67,13 +65,6 @@ class Gamepad(PolledDevice):
         there = f"; there is {' and '.join(others)}" * bool(others)
         raise DeviceError(f"no gamepad is connected{there}")
 
-    def _buttons(self) -> dict[int, str]:
-        sdl = self._sdl
-        return {
-            sdl.SDL_CONTROLLER_BUTTON_A: GRIP,
-            sdl.SDL_CONTROLLER_BUTTON_Y: OTHER,
-        }
-
     def _axes(self) -> np.ndarray:
         sdl, pad = self._sdl, self._pad
         if pad is None:
@@ -81,7 +72,7 @@ class Gamepad(PolledDevice):
         sdl.SDL_GameControllerUpdate()
         if not sdl.SDL_GameControllerGetAttached(pad):
             raise DeviceError(f"the gamepad {self._name!r} is disconnected")
-        for button, meaning in self._buttons().items():
+        for button, meaning in self._buttons.items():
             down = bool(sdl.SDL_GameControllerGetButton(pad, button))
             if down and not self._down[button]:
                 self._presses.append(meaning)

@@ -33,7 +33,6 @@ from websockets.datastructures import Headers
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
-from websockets.typing import Subprotocol
 
 from mjgym.viewing import ports
 
@@ -61,6 +60,15 @@ const title = document.title;
 Object.defineProperty(document, "title", { get: () => title, set() {} });
 </script>"""
 
+# Of both connections.
+_WEBSOCKET: dict[str, Any] = {
+    "compression": None,
+    "open_timeout": PATIENCE,
+    "ping_interval": None,  # a page in the background may sleep
+    "close_timeout": CLOSING,
+    "max_queue": 1,  # only the newest frame is wanted
+}
+
 Dial = Callable[[], AbstractContextManager[socket.socket]]
 """Opens a connection to the viewer, which lasts as long as the context."""
 
@@ -77,11 +85,7 @@ class Refused(Exception):
 
 
 class Policy:
-    """Decides which requests are relayed.
-
-    Attributes:
-        token: what the printed address must hold, once; a cookie holds it from then on.
-    """
+    """Decides which requests are relayed: those with the token of the printed address."""
 
     def __init__(self, listener: socket.socket, closed: tuple[str, ...] = ()) -> None:
         address, port = listener.getsockname()[:2]
@@ -185,8 +189,6 @@ class Guard:
         listener: a bound socket that listens, see `mjgym.viewing.ports`; it is closed with the
             guard.
         dial: opens a connection to the viewer; it is called in any thread.
-        title: of the page, in the browser's tab.
-        closed: paths that nobody may ask for.
 
     Attributes:
         url: what a browser on this machine opens; it holds the token.
@@ -225,14 +227,10 @@ class Guard:
             process_request=self._answer,
             process_response=_isolate,
             select_subprotocol=lambda connection, offered: offered[0] if offered else None,
-            compression=None,
-            open_timeout=PATIENCE,
-            ping_interval=None,  # a page in the background may sleep
-            close_timeout=CLOSING,
             max_size=MOST_FROM_BROWSER,
-            max_queue=1,  # only the newest frame is wanted
             server_header=None,
             logger=_SILENT,
+            **_WEBSOCKET,
         ):
             await self._stop.wait()
 
@@ -274,7 +272,11 @@ class Guard:
         spoken = [browser.subprotocol] if browser.subprotocol else None
         try:
             with self._dial() as connection:
-                async with _to_viewer(connection, browser.request.path, spoken) as viewer:
+                address = f"ws://localhost{browser.request.path}"
+                sizes = {"max_size": MOST_FROM_VIEWER, **_WEBSOCKET}
+                async with connect(
+                    address, sock=connection, subprotocols=spoken, proxy=None, **sizes
+                ) as viewer:
                     self.visited.set()
                     await _exchange(browser, viewer)
         except (OSError, TimeoutError, InvalidHandshake):
@@ -287,21 +289,6 @@ def _isolate(browser: ServerConnection, request: Request, response: Response) ->
         return
     response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
     response.headers["Cross-Origin-Embedder-Policy"] = "require-corp"
-
-
-def _to_viewer(connection: socket.socket, path: str, spoken: list[Subprotocol] | None) -> connect:
-    return connect(
-        f"ws://localhost{path}",
-        sock=connection,
-        subprotocols=spoken,
-        compression=None,
-        open_timeout=PATIENCE,
-        ping_interval=None,
-        close_timeout=CLOSING,
-        max_size=MOST_FROM_VIEWER,
-        max_queue=1,
-        proxy=None,
-    )
 
 
 async def _exchange(browser: ServerConnection, viewer: ClientConnection) -> None:

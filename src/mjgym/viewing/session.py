@@ -20,7 +20,7 @@ from mjgym.policies.network import begin
 from mjgym.rendering.looks import QUALITIES
 from mjgym.rendering.twin import Twin
 from mjgym.viewing.driving import Hands
-from mjgym.viewing.paths import arrows, planned
+from mjgym.viewing.marks import arrows, planned
 
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
@@ -65,7 +65,6 @@ class Session:
     All but `ask`, `turn` and what takes keys belongs to the thread that made it.
 
     Args:
-        env: single or vector environment of this package.
         act: gives an action for an observation; `mjgym.policies.network.begin` tells it where
             episodes begin.
         seed: of the first start. A batch uses as many seeds as it has sub-environments.
@@ -73,11 +72,8 @@ class Session:
             With it, each episode waits until a key or another device is used.
 
     Attributes:
-        env: the environment, unwrapped.
-        count: of sub-environments; None for a single environment.
         overlay: drawn by viewers in addition to shapes.
         scene: makes the twin's spec; pages draw no skins, windows set one that has them.
-        speed: as a multiple of real time.
         progress: where the episode is; never changed, but replaced.
         episode: counts the starts.
         over: somebody has asked to quit.

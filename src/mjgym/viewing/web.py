@@ -4,7 +4,6 @@ import contextlib
 import copy
 import gc
 import hashlib
-import io
 import logging
 import os
 import socket
@@ -64,9 +63,6 @@ class Web:
         camera: at the opening: an index, -1 for the free camera, or a viewpoint, which tracks the
             first of its bodies.
         listener: a bound socket, see `mjgym.viewing.ports`; it is closed with the viewer.
-
-    Raises:
-        ViewerError: the server cannot be started.
     """
 
     def __init__(
@@ -88,7 +84,7 @@ class Web:
         self._restore.enter_context(contextlib.redirect_stdout(_OneThread(sys.stdout)))
         self._restore.callback(listener.close)
         try:
-            inner, path = self._restore.enter_context(contextlib.closing(_Inner())).pair
+            inner, path = self._restore.enter_context(_hidden_socket())
             config = viewer_protocol.ViewerConfig(title=title_of(session), gfx="web")
             settings = app.Config(show_inspector=False)
             viewer_plugins, sim_plugins = plugin.split_plugins(
@@ -167,21 +163,18 @@ class Web:
         gc.collect()
 
 
-class _Inner:
-    """A socket that no browser can reach, in a folder that only this user can enter."""
-
-    def __init__(self) -> None:
-        if not hasattr(socket, "AF_UNIX"):
-            raise ViewerError("the page needs Unix sockets, which this system's Python lacks")
-        self._folder = tempfile.TemporaryDirectory(prefix="mjgym-")
-        path = os.path.join(self._folder.name, "viewer")
-        inner = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+@contextlib.contextmanager
+def _hidden_socket() -> Iterator[tuple[socket.socket, str]]:
+    """A socket that no browser can reach, in a folder that only this user can enter; its path."""
+    if not hasattr(socket, "AF_UNIX"):
+        raise ViewerError("the page needs Unix sockets, which this system's Python lacks")
+    with (
+        tempfile.TemporaryDirectory(prefix="mjgym-") as folder,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as inner,
+    ):
+        path = os.path.join(folder, "viewer")
         inner.bind(path)
-        self.pair = inner, path
-
-    def close(self) -> None:
-        self.pair[0].close()
-        self._folder.cleanup()
+        yield inner, path
 
 
 @contextlib.contextmanager
@@ -347,7 +340,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 self._session.turn(name, chosen)
 
 
-class _OneThread(io.TextIOBase):
+class _OneThread:
     """A stream that takes what one thread writes, and drops what others do."""
 
     def __init__(self, stream: Any) -> None:
@@ -356,15 +349,6 @@ class _OneThread(io.TextIOBase):
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
-
-    def isatty(self) -> bool:
-        return bool(self._stream.isatty())
-
-    def fileno(self) -> int:
-        return int(self._stream.fileno())
-
-    def flush(self) -> None:
-        self._stream.flush()
 
     def write(self, text: str) -> int:
         if threading.current_thread() is self._thread:

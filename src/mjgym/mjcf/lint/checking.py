@@ -5,9 +5,9 @@ from pathlib import Path
 
 import mujoco
 
+from mjgym.mjcf.lint.engine_schema import Kind, parents, schema
 from mjgym.mjcf.lint.reading import Malformed, Node, Problem, find_file, near_files, parse, read
 from mjgym.mjcf.lint.refusals import alike, located, near, reason_of, refusal
-from mjgym.mjcf.lint.schema import Kind, parents, schema
 from mjgym.mjcf.size_limits import folders_of, require_bounded_tree
 
 _ROOTS = ("mujoco", "robot")
@@ -46,12 +46,7 @@ def explain(path: str | Path, error: Exception) -> ValueError:
 
 
 def examine(main: Path, content: bytes | None = None, *, compiles: bool = True) -> list[Problem]:
-    """`check` with the file replaced, and without the engine unless the model `compiles`.
-
-    Args:
-        content: of the file, instead of the one on the disk.
-        compiles: ask the engine.
-    """
+    """`check` with the file replaced, and without the engine unless the model `compiles`."""
     problems = dict.fromkeys(_examine(main, content, frozenset(), compiles, set()))
     files = dict.fromkeys([main, *(problem.file for problem in problems)])
     order = {file: place for place, file in enumerate(files)}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import mujoco
 
+from mjgym.mjcf.lint.engine_schema import vocabulary
 from mjgym.mjcf.lint.reading import Node, Problem
-from mjgym.mjcf.lint.schema import vocabulary
 from mjgym.sim.engine import quiet
 from mjgym.util import suggestions
 
@@ -59,7 +59,6 @@ def located(root: Node, main: Path, attached: list[Node], message: str) -> Probl
 
     Args:
         root: of the model's tree, with absolute paths of files.
-        main: the model's file.
         attached: roots of attached models.
         message: the engine's error about the file, in case that the tree does not show the cause.
     """

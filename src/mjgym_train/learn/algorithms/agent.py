@@ -211,7 +211,7 @@ class Agent(ABC, nn.Module):
             high,
             self.config.history,
             limit=limit,
-            memory=None if self.memory is None else arrays(self.memory),
+            memory={} if self.memory is None else arrays(self.memory),
             acted=self.config.history_actions,
             repeat=self.config.action_repeat,
             activation=self.config.activation,

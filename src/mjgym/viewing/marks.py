@@ -19,12 +19,7 @@ _AT = ("qpos", "mocap_pos", "mocap_quat")
 
 
 def planned(twin: Twin, states: Mapping[str, np.ndarray]) -> list[mujoco.MjvGeom]:
-    """Geoms of the paths of the moving bodies without children, from now through some states.
-
-    Args:
-        twin: in the current state.
-        states: entries of `get_state`, (T, ...) each.
-    """
+    """Geoms of the paths of the moving bodies without children, from now through some states."""
     model, data = twin.model, mujoco.MjData(twin.model)
     ends = np.setdiff1d(np.flatnonzero(model.body_weldid), model.body_parentid)
     points = [twin.data.xipos[ends].copy()]
