@@ -77,15 +77,8 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
     `on_divergence="raise"` like all environments loaded here.
 
     Args:
-        env: an environment of this package, with Gymnasium's wrappers (such as `TimeLimit`).
-        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
         buffered: whether each entry has a leading axis of 1 and images come first, as in the
             published manipulation tasks.
-        visualize_reward: whether the colours of the bodies follow the reward.
-
-    Attributes:
-        physics: the model and the state under dm_control's names.
-        task: the task of this package.
     """
 
     def __init__(
@@ -119,7 +112,6 @@ class DmEnv(dm_env.Environment):  # type: ignore[misc]
         self._action_names = [action.name or str(i) for i, action in enumerate(actions)]
 
     def seed(self, seed: int) -> None:
-        """Seed the next episode, and with it those that follow."""
         self._seed = seed
 
     def reset(self) -> dm_env.TimeStep:
@@ -280,16 +272,9 @@ def _timing(id: str, fields: dict[str, Any], options: dict[str, Any]) -> dict[st
 
 
 def load_manipulation(name: str, seed: Seed = None) -> DmEnv:
-    """Load a manipulation task, e.g. `load_manipulation("stack_2_bricks_features")`.
+    """Load one of `MANIPULATION`, e.g. `load_manipulation("stack_2_bricks_features")`.
 
     As published, each entry of an observation has a leading axis of 1.
-
-    Args:
-        name: one of `MANIPULATION`, "reach_site_features" or "reach_site_vision" for example.
-        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
-
-    Raises:
-        ValueError: there is no such task; the message names the nearest ones.
     """
     id = _known(_ALIASES.get(name, name), _manipulation())
     mode = registry.registration(id).options.get("observation", "dict")
@@ -297,16 +282,9 @@ def load_manipulation(name: str, seed: Seed = None) -> DmEnv:
 
 
 def load_locomotion(name: str, seed: Seed = None) -> DmEnv:
-    """Load a locomotion task, e.g. `load_locomotion("cmu_humanoid_run_walls")`.
+    """Load one of `LOCOMOTION`, e.g. `load_locomotion("cmu_humanoid_run_walls")`.
 
     As published, the observation includes the image of the egocentric camera, if there is one.
-
-    Args:
-        name: one of `LOCOMOTION`, "rodent_maze_forage" for example.
-        seed: of the first episode, or a `RandomState` that draws it; None for an unpredictable one.
-
-    Raises:
-        ValueError: there is no such task; the message names the nearest ones.
     """
     id = _known(name, _locomotion())
     registration = registry.registration(id)
@@ -329,16 +307,7 @@ def load_soccer(
 
     Args:
         time_limit: s.
-        random_state: seed of the first match, or a `RandomState` that draws it; None for an
-            unpredictable one.
-        disable_walker_contacts: whether players pass through each other.
-        enable_field_box: whether walls keep the ball in the field.
-        keep_aspect_ratio: whether the pitch keeps its ratio of length to width.
-        terminate_on_goal: whether a goal ends the match.
         walker_type: "boxhead", "ant" or "humanoid", or a member of the published enumeration.
-
-    Raises:
-        ValueError: there is no such walker, or the match is not supported; the message says why.
     """
     walker = str(getattr(walker_type, "name", walker_type)).lower()
     ids = {id.partition("/")[2].partition("-")[0]: id for id in registry.ids(namespace="soccer")}

@@ -20,7 +20,6 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
 
     Args:
         players: one match from `gymnasium.make_vec`, with dict observations and without autoreset.
-        seed: of the first match; None for an unpredictable one.
     """
 
     def __init__(self, players: Any, seed: int | None = None) -> None:
@@ -56,12 +55,7 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         return dm_env.TimeStep(dm_env.StepType.FIRST, None, None, self._lists(observations))
 
     def step(self, actions: Sequence[Any]) -> dm_env.TimeStep:
-        """Advance by one control step.
-
-        Raises:
-            ValueError: the number of actions or the shape of one is wrong.
-            PhysicsError: the simulation has diverged.
-        """
+        """Advance by one control step; PhysicsError if the simulation diverges."""
         if self._ended:
             return self.reset()
         count = self._players.num_envs
@@ -113,11 +107,9 @@ class SoccerEnv(dm_env.Environment):  # type: ignore[misc]
         ]
 
     def reward_spec(self) -> list[specs.Array]:
-        """One scalar per player, float32."""
         return [specs.Array((), np.float32, f"reward{i}") for i in range(self._players.num_envs)]
 
     def discount_spec(self) -> specs.BoundedArray:
-        """The discount that all players share, float32."""
         return specs.BoundedArray((), np.float32, 0.0, 1.0, "discount")
 
     def control_timestep(self) -> float:

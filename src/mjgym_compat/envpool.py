@@ -76,13 +76,10 @@ def make(task_id: str, env_type: str = "gymnasium", **options: Any) -> "Pool":
 
 
 class Pool:
-    """Environments with EnvPool's `send` and `recv`.
+    """A batch, or an `OverlappedVectorEnv`, with EnvPool's `send` and `recv`.
 
     Rewards are float32. An info has the numbers of its rows' environments, "env_id", and their
     control steps since the start of the episode, "elapsed_step".
-
-    Args:
-        envs: a batch, or an `OverlappedVectorEnv`.
     """
 
     def __init__(self, envs: Any, seed: int | None = None) -> None:
@@ -106,7 +103,6 @@ class Pool:
         return observations, {**info, ENV_ID: ids, ELAPSED: self._elapsed.copy()}
 
     def step(self, action: Any, env_id: np.ndarray | None = None) -> tuple[Any, ...]:
-        """Send actions, and receive the first results."""
         self.send(action, env_id)
         return self.recv()
 
@@ -123,11 +119,7 @@ class Pool:
         """Start a step of a batch of environments in the background.
 
         Args:
-            action: (len(env_id), number of actions).
             env_id: `info["env_id"]` of the last results; None for all environments.
-
-        Raises:
-            ValueError: `env_id` is not that of a batch, or actions have a wrong shape.
         """
         if len(self._groups) > 1:
             self._envs.send(action, env_id)
@@ -137,11 +129,7 @@ class Pool:
         self._ready.append(self._counted(self._envs.step(action), self._groups[0]))
 
     def recv(self) -> tuple[Any, ...]:
-        """Wait for a batch of observations, rewards, terminations, truncations and infos.
-
-        Raises:
-            RuntimeError: nothing has been sent.
-        """
+        """Wait for a batch of observations, rewards, terminations, truncations and infos."""
         if self._ready:
             return self._ready.pop(0)
         if len(self._groups) == 1:
@@ -158,5 +146,4 @@ class Pool:
         return observations, rewards.astype(np.float32), terminated, truncated, info
 
     def close(self) -> None:
-        """Close the environments."""
         self._envs.close()

@@ -27,13 +27,6 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
 
     Args:
         obs_type: "state" for `agent_pos` and `environment_state`, "pixels_agent_pos" or "pixels".
-        height: of images, pixels.
-        width: of images, pixels.
-        render_mode: of `gymnasium.make`.
-        **kwargs: of `gymnasium.make`.
-
-    Raises:
-        ValueError: `obs_type` is unknown.
     """
 
     def __init__(
@@ -115,12 +108,8 @@ def make_suites(task: str, n_envs: int = 1, use_async_envs: bool = False, **kwar
 
     Args:
         task: id, with a module before it if that registers it: "module:id".
-        n_envs: number of sub-environments.
-        use_async_envs: whether each has a process of its own.
+        use_async_envs: whether each sub-environment has a process of its own.
         kwargs: of `LeRobotEnv`.
-
-    Raises:
-        ValueError: `n_envs` is less than 1, or an argument is wrong.
     """
     if n_envs < 1:
         raise ValueError(f"n_envs: {n_envs} is less than 1")

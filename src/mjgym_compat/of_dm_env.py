@@ -29,8 +29,6 @@ def gymnasium(
     Args:
         env: the environment. `reset(seed=)` seeds `env.random_state` or `env.task.random`.
         render_mode: "rgb_array", or None.
-        width: of images, in pixels.
-        height: of images, in pixels.
 
     Raises:
         TypeError: it is no `dm_env.Environment`, or has a reward for each of several players.

@@ -45,35 +45,22 @@ class VerificationError(ValueError):
 
 
 class Published(ABC):
-    """A published environment.
-
-    Attributes:
-        package: the one that it comes with.
-        bound: largest difference that the fidelity guide allows.
-        apart: beginnings of our names of elements that differ.
-        shaped: beginnings of the names of bodies whose shapes are ours, and touch nothing here.
-        kinds: of elements whose numbers are compared.
-        arrays: of the model that are compared as a whole.
-        fields: of the state after a step that are compared.
-        reward: of the last step; with players, of each.
-        discount: 0 if the last step ended the episode for good, None if there is none.
-        diverges: what a step raises whose simulation diverges.
-    """
+    """A published environment, and what of it is compared."""
 
     package: ClassVar[str]
-    bound = 1e-9
+    bound = 1e-9  # largest difference that the fidelity guide allows
     kinds: tuple[str, ...] = ("body", "joint", "geom", "site", "actuator", "tendon")
-    arrays: tuple[str, ...] = ("qpos_spring", "wrap_prm")
-    apart: tuple[str, ...] = ()
-    shaped: tuple[str, ...] = ()
-    fields: tuple[str, ...] = ("qpos", "qvel", "act")
+    arrays: tuple[str, ...] = ("qpos_spring", "wrap_prm")  # of the model, as a whole
+    apart: tuple[str, ...] = ()  # beginnings of our names of elements that differ
+    shaped: tuple[str, ...] = ()  # of bodies whose shapes are ours, and touch nothing here
+    fields: tuple[str, ...] = ("qpos", "qvel", "act")  # of the state after a step
     model: mujoco.MjModel
     data: mujoco.MjData
     observation: Any
-    reward: Any
-    discount: float | None = 1.0
+    reward: Any  # of the last step; with players, of each
+    discount: float | None = 1.0  # 0 if the last step ended the episode for good
     over = False
-    diverges: tuple[type[Exception], ...] = ()
+    diverges: tuple[type[Exception], ...] = ()  # what a step raises whose simulation diverges
 
     @abstractmethod
     def __init__(self, id: str) -> None: ...
@@ -112,18 +99,13 @@ class Published(ABC):
         return bool(np.abs(self.data.qvel).max(initial=0.0) > EXPLODED)
 
     def name_here(self, name: str) -> str:
-        """Our name of a published element."""
         return name
 
     def matched(self, model: mujoco.MjModel, kind: str, *apart: str) -> list[tuple[int, int]]:
         """Pairs of numbers of the elements that a model of ours and the published one have.
 
         Those without a name are matched in their order. Meshes, whose frames the compiler fits, and
-        shapes without name that are only seen are left out.
-
-        Args:
-            kind: of the elements.
-            apart: beginnings of our names that are left out, too.
+        shapes without name that are only seen are left out, and names that begin with `apart`.
         """
         here = _numbered(model, kind)
         there = {self.name_here(name): i for name, i in _numbered(self.model, kind).items()}
@@ -176,7 +158,6 @@ class OfDmControl(Published):
         """Make the environment of an id, given without namespace and version."""
 
     def seed(self, seed: int) -> None:
-        """Seed what the next episode draws."""
         self._env.random_state.seed(seed)
 
     def start(self, seed: int) -> None:
@@ -187,7 +168,6 @@ class OfDmControl(Published):
         self.model, self.data, self.over = physics.model.ptr, physics.data.ptr, False
 
     def picture(self, camera: str) -> Any:
-        """The image of a camera in the current state, 320 x 240."""
         return self._env.physics.render(240, 320, camera)
 
     def step(self, action: np.ndarray) -> None:
@@ -250,7 +230,6 @@ class OfManipulation(OfDmControl):
 
 
 def _varied(env: Any, model: mujoco.MjModel) -> State:
-    """The fields of a model that an environment's episodes vary."""
     state = env.get_state()  # bounding volumes of meshes come behind those of bodies
     return {name: np.array(getattr(model, name)[: len(state[name])]) for name in env.task.varies}
 

@@ -43,7 +43,6 @@ class Env(EnvBase):  # type: ignore[misc]
         render_offscreen: ignored: rendering is always possible.
         use_image_obs: ignored: `pixels` and `observation` decide.
         postprocess_visual_obs: whether images are prepared for networks.
-        **kwargs: of `gymnasium.make`.
     """
 
     kind = EnvType.GYM_TYPE
@@ -156,19 +155,15 @@ class Env(EnvBase):  # type: ignore[misc]
         return self._reward
 
     def get_goal(self) -> Any:
-        """Goal observations are not supported."""
         raise NotImplementedError(f"{self._name} has no goals that are observations")
 
     def set_goal(self, **kwargs: Any) -> None:
-        """Goal observations are not supported."""
         raise NotImplementedError(f"{self._name} has no goals that are observations")
 
     def is_done(self) -> bool:
-        """True once the task has terminated the episode."""
         return self._done
 
     def is_success(self) -> dict[str, bool]:
-        """True while the task succeeds; False for a task without success."""
         return {"task": self._success}
 
     @property
@@ -177,12 +172,10 @@ class Env(EnvBase):  # type: ignore[misc]
 
     @property
     def name(self) -> str:
-        """The environment's name in a form fit for file names: "robosuite-Lift-v0"."""
         return self._name.replace("/", "-")
 
     @property
     def type(self) -> int:
-        """robomimic's number of this type of environment."""
         return int(self.kind)
 
     @property
@@ -214,12 +207,7 @@ class Env(EnvBase):  # type: ignore[misc]
     ) -> "Env":
         """An environment that renders or returns the observations of recorded states.
 
-        Args:
-            camera_names: of the images; empty for none.
-            camera_height: pixels.
-            camera_width: pixels.
-            reward_shaping: ignored: the arguments determine the reward.
-            **kwargs: of `gymnasium.make`.
+        `reward_shaping` is ignored: the arguments determine the reward.
         """
         kwargs = cls._with_cameras(kwargs, camera_names, camera_height, camera_width)
         env = cls(env_name, postprocess_visual_obs=False, **kwargs)
@@ -252,13 +240,7 @@ class Env(EnvBase):  # type: ignore[misc]
 class RobosuiteEnv(Env):
     """An environment with robosuite's name and arguments, as in its demonstrations.
 
-    Args:
-        env_name: a robosuite task.
-        render: whether `render("human")` opens a window.
-        render_offscreen: ignored: rendering is always possible.
-        use_image_obs: whether the observation has images, of `camera_names`.
-        postprocess_visual_obs: whether images are prepared for networks.
-        **kwargs: of `robosuite.make`.
+    Here `use_image_obs` decides whether the observation has images, of `camera_names`.
     """
 
     kind = EnvType.ROBOSUITE_TYPE
@@ -280,7 +262,6 @@ class RobosuiteEnv(Env):
         return id, asked
 
     def is_done(self) -> bool:
-        """False: episodes last until robomimic's horizon."""
         return False
 
     @staticmethod
@@ -294,12 +275,7 @@ class RobosuiteEnv(Env):
 
 
 def make(meta: Mapping[str, Any], **options: Any) -> Env:
-    """The environment of a file's or a checkpoint's metadata, including robosuite's tasks.
-
-    Args:
-        meta: `env_name`, `type` and `env_kwargs`.
-        **options: of `Env`: `render`, `use_image_obs`, ...
-    """
+    """The environment of a file's or a checkpoint's metadata, including robosuite's tasks."""
     kind = RobosuiteEnv if meta["type"] == EnvType.ROBOSUITE_TYPE else Env
     return kind(meta["env_name"], **options, **meta["env_kwargs"])
 

@@ -38,9 +38,6 @@ RENAMED_LAW = {"damping": "damping_ratio", "damping_limits": "damping_ratio_limi
 def arguments(meta: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The id and the arguments of `gymnasium.make` for a robosuite task.
 
-    Args:
-        meta: `env_name` and `env_kwargs`, as in robomimic's files and checkpoints.
-
     Raises:
         DemonstrationError: the task is not available here, or it refers to foreign code.
     """
@@ -87,15 +84,7 @@ def _changed(id: str, fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class RobosuiteDemonstrations(Demonstrations):
-    """Demonstrations of robosuite or robomimic, replayed in this package's environment.
-
-    Attributes:
-        name: the file's path.
-        note: count of missing or damaged episodes, and why; empty if complete.
-
-    Raises:
-        DemonstrationError: it does not belong to a robosuite task available here.
-    """
+    """Demonstrations of robosuite or robomimic, replayed in this package's environment."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -208,26 +197,13 @@ class RecordedModel:
         self._addresses: tuple[list[list[int]], list[list[int]]] | None = None
 
     def place(self, env: Any, row: np.ndarray) -> Any:
-        """Start an episode at a recorded state, with its drawn values; returns the observation.
-
-        Args:
-            env: the environment, unwrapped, after a reset.
-            row: time, qpos and qvel of the recorded model.
-
-        Raises:
-            DemonstrationError: the model differs.
-        """
+        """Start an episode at a recorded state, with its drawn values; returns the observation."""
         place(env, {**self.drawn(env), **self.state(env, row)})
         memory = env.task.memory(env.view)
         return env.set_state({f"memory.{name}": value for name, value in memory.items()})
 
     def state(self, env: Any, row: np.ndarray) -> State:
-        """Time, qpos and qvel of a recorded state, mapped by joint name.
-
-        Raises:
-            DemonstrationError: the environment lacks a joint or has another type of it, or the row
-                has a wrong length.
-        """
+        """Time, qpos and qvel of a recorded state, mapped by joint name."""
         nq, nv = self._model.nq, self._model.nv
         if row.shape != (1 + nq + nv,):
             raise DemonstrationError(

@@ -52,7 +52,6 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         return _merged(observations, self._shown)
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Store the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[Any, np.ndarray, np.ndarray, Infos]:
@@ -81,28 +80,23 @@ class VecEnv(BaseVecEnv):  # type: ignore[misc]
         self.envs.close()
 
     def get_images(self) -> Sequence[np.ndarray | None]:
-        """An image of each sub-environment, as in `render()`."""
         return list(self._each.call("render"))
 
     def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
-        """An attribute of some sub-environments; see `mjgym.VectorEnv.get_attr`."""
         values = self._each.get_attr(attr_name)
         return [values[i] for i in self._get_indices(indices)]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
-        """Set an attribute of some sub-environments; see `mjgym.VectorEnv.set_attr`."""
         rows = list(self._get_indices(indices))
         self._each.set_attr(attr_name, [value] * len(rows), ids=rows)
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
     ) -> list[Any]:
-        """Call a method of some sub-environments; see `mjgym.VectorEnv.call`."""
         rows = list(self._get_indices(indices))
         return list(self._each.call(method_name, *method_args, ids=rows, **method_kwargs))
 
     def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
-        """False for each: sub-environments are rows of one batch, without wrappers."""
         return [False for _ in self._get_indices(indices)]
 
 
@@ -111,13 +105,8 @@ def make_vec(
 ) -> VecMonitor:
     """A batch for stable-baselines3: `SAC("MlpPolicy", sb3.make_vec("dmc/walker-walk-v0", 16))`.
 
-    Args:
-        monitor: file for the return and length of every episode, one per line; ".monitor.csv" is
-            appended.
-        **kwargs: of `gymnasium.make_vec`, except `autoreset_mode`.
-
-    Returns:
-        The batch in stable-baselines3's `VecMonitor`, so that its log shows returns.
+    It is in stable-baselines3's `VecMonitor`, so that its log shows returns; `monitor` is the file
+    for the return and length of every episode, to whose name ".monitor.csv" is appended.
     """
     envs = gymnasium.make_vec(id, num_envs, autoreset_mode="SameStep", **kwargs)
     return VecMonitor(VecEnv(envs), monitor)

@@ -20,9 +20,6 @@ def flat_order(env: Any) -> np.ndarray:
 
     Returns:
         A permutation: `observation[..., flat_order(env)]` is in Shimmy's order.
-
-    Raises:
-        TypeError: the environment is not of this package.
     """
     if not isinstance(env.unwrapped, Env | VectorEnv):
         raise TypeError(f"flat_order: {env.unwrapped!r} is no environment of mjgym")

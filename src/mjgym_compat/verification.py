@@ -68,15 +68,12 @@ class Match:
 
     @property
     def data(self) -> SimpleNamespace:
-        """Arrays of the state."""
         return SimpleNamespace(**self.get_state())
 
     def reset(self, seed: int) -> None:
-        """Start a match."""
         self._players.reset(seed=seed)
 
     def get_state(self) -> State:
-        """The state, without the axis of matches."""
         return {name: value[0] for name, value in self._players.get_state().items()}
 
     def set_state(self, state: State) -> None:

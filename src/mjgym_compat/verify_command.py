@@ -57,7 +57,6 @@ def verify(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command to those of `mjgym`."""
     app.command("verify", rich_help_panel="Tasks")(verify)
 
 

@@ -28,7 +28,6 @@ assets = defaults = fixed_maze = sys.modules[__name__]
 
 
 def TextGrid(text: str) -> np.ndarray:
-    """Characters by row and column, of lines of text."""
     return np.array([list(row) for row in text.strip("\n").split("\n")])
 
 
@@ -52,11 +51,7 @@ class BaseMaze:
 
 
 class RandomMaze(BaseMaze):
-    """A maze of rooms and corridors, drawn by `floor_plans.random_maze`.
-
-    Raises:
-        ValueError: dead ends and detours shall stay (`simplify=False`), or a size cannot be.
-    """
+    """A maze of rooms and corridors, drawn by `floor_plans.random_maze`."""
 
     def __init__(
         self,
@@ -93,9 +88,7 @@ class RandomMaze(BaseMaze):
 class FixedMazeWithRandomGoals(BaseMaze):
     """Starts and objects in a maze's free cells, first in those that its text marks for them.
 
-    Args:
-        num_spawns: number of starts; that of the marked cells if None.
-        num_objects: number of objects, likewise.
+    Without their numbers, there are as many as marked cells.
     """
 
     def __init__(
@@ -138,17 +131,14 @@ SkyTextures = namedtuple("SkyTextures", "left right up down front back")  # file
 
 
 def get_sky_texture_paths(style: str) -> SkyTextures:
-    """Paths of a sky's sides."""
     return SkyTextures(*[_texture(*_SKY)] * 6)
 
 
 def get_wall_texture_paths(style: str) -> dict[str, str]:
-    """Paths of textures of walls, by name."""
     return {"wall": _texture(*_WALL)}
 
 
 def get_floor_texture_paths(style: str) -> dict[str, str]:
-    """Paths of textures of floors, by name."""
     return {"floor": _texture(*_FLOOR)}
 
 

@@ -26,25 +26,17 @@ ID = "mjgym/LeRobot-v0"
 class MjgymConfig(EnvConfig):  # type: ignore[misc]
     """The arguments `--env....` of `--env.type=mjgym`; see `LeRobotEnv`.
 
-    Args:
-        fps: set by the task.
-        obs_type: "state", "pixels_agent_pos" or "pixels".
-        cameras: of the images; by default the task's view.
-        observation_height: pixels.
-        observation_width: pixels.
-        episode_length: control steps of an episode; None for the task's default.
-        kwargs: of `gymnasium.make`, as JSON, including the task's fields.
-        render_mode: of `gymnasium.make`.
+    `fps` is set by the task; without `cameras`, images are of the task's view.
     """
 
     task: str | None = "robosuite/Lift-v0"
     fps: int = 0
-    obs_type: str = "state"
+    obs_type: str = "state"  # or "pixels_agent_pos", "pixels"
     cameras: list[str] = field(default_factory=list)
-    observation_height: int = 84
+    observation_height: int = 84  # pixels
     observation_width: int = 84
-    episode_length: int | None = None
-    kwargs: dict[str, Any] = field(default_factory=dict)
+    episode_length: int | None = None  # control steps; None for the task's default
+    kwargs: dict[str, Any] = field(default_factory=dict)  # of `gymnasium.make`, as JSON
     render_mode: str = "rgb_array"
 
     def __post_init__(self) -> None:
@@ -68,7 +60,6 @@ class MjgymConfig(EnvConfig):  # type: ignore[misc]
 
     @property
     def gym_id(self) -> str:
-        """The id of the LeRobot environment, which makes the task."""
         return ID
 
     @property

@@ -265,11 +265,7 @@ def _noise(asked: Any, robots: int) -> dict[str, Any]:
 
 
 def noises(asked: Any, robots: int) -> list[tuple[float, str]]:
-    """Size (rad) and type of each robot's initial noise.
-
-    Raises:
-        ValueError: it is none, or there are more or fewer than robots.
-    """
+    """Size (rad) and type of each robot's initial noise."""
     each = list(asked) if isinstance(asked, list | tuple) else [asked] * robots
     if len(each) != robots:
         raise ValueError(f"initialization_noise: {len(each)} of them for {robots} robots")

@@ -72,11 +72,9 @@ class MjModel:
         return getattr(self._model, name)
 
     def get_joint_qpos_addr(self, name: str) -> Any:
-        """Address of a joint in `qpos`: an index, or start and end."""
         return self._address(name, "qpos")
 
     def get_joint_qvel_addr(self, name: str) -> Any:
-        """Address of a joint in `qvel`: an index, or start and end."""
         return self._address(name, "qvel")
 
     def _address(self, name: str, field: str) -> Any:
@@ -94,11 +92,7 @@ class MjModel:
         return with_fields(task.model(), {name: state[name] for name in task.varies}, memory)
 
     def read_xml(self, xml: str) -> dict[str, np.ndarray]:
-        """The episode's fields and memory in XML from `get_xml`, as a state.
-
-        Raises:
-            ValueError: it belongs to another model, or has been edited.
-        """
+        """The episode's fields and memory in XML of `get_xml`, as a state; ValueError otherwise."""
         task = self._env.task
         try:
             require_self_contained(xml)
@@ -197,25 +191,15 @@ def _one_or_all(values: np.ndarray) -> Any:
 
 @dataclass(frozen=True)
 class MjSimState:
-    """Time, positions and velocities of a simulation.
+    """Time, positions and velocities of a simulation."""
 
-    Args:
-        time: s.
-        qpos: (nq,).
-        qvel: (nv,).
-    """
-
-    time: float
+    time: float  # s
     qpos: np.ndarray
     qvel: np.ndarray
 
     @classmethod
     def from_flattened(cls, array: Any, sim: "Simulation") -> "MjSimState":
-        """A state of `flatten`.
-
-        Raises:
-            ValueError: it has a wrong length.
-        """
+        """A state of `flatten`; ValueError for a wrong length."""
         nq, nv = sim.model.nq, sim.model.nv
         flat = np.asarray(array, float)
         if flat.shape != (1 + nq + nv,):
@@ -223,17 +207,11 @@ class MjSimState:
         return cls(float(flat[0]), flat[1 : 1 + nq], flat[1 + nq :])
 
     def flatten(self) -> np.ndarray:
-        """Everything in one vector, (1 + nq + nv,), as in demonstrations."""
         return np.concatenate([[self.time], self.qpos, self.qvel])
 
 
 class Simulation:
-    """The simulation of an environment under robosuite's names.
-
-    Attributes:
-        model: see `MjModel`.
-        data: see `MjData`.
-    """
+    """The simulation of an environment under robosuite's names."""
 
     def __init__(self, env: Env, episodes: Episodes) -> None:
         self._env = env
@@ -241,14 +219,12 @@ class Simulation:
         self.model, self.data = MjModel(env), MjData(env.model, env.data)
 
     def reset(self) -> None:
-        """Reset to the model's default state: positions `qpos0`, zero velocities."""
         mujoco.mj_resetData(self._env.model, self._env.data)
 
     def forward(self) -> None:
         mujoco.mj_forward(self._env.model, self._env.data)
 
     def get_state(self) -> MjSimState:
-        """Time, positions and velocities; `env.env.get_state()` is complete."""
         data = self._env.data
         return MjSimState(float(data.time), data.qpos.copy(), data.qvel.copy())
 
@@ -260,11 +236,6 @@ class Simulation:
             self.set_state_from_flattened(value.flatten())
 
     def set_state_from_flattened(self, value: Any) -> None:
-        """Set a state of `MjSimState.flatten`; call `forward` afterwards.
-
-        Raises:
-            ValueError: it has a wrong length.
-        """
         state, data = MjSimState.from_flattened(value, self), self._env.data
         data.time, data.qpos[:], data.qvel[:] = state.time, state.qpos, state.qvel
 
@@ -286,16 +257,10 @@ class Simulation:
         """An image of the current state, uint8 (height, width, 3).
 
         Args:
-            width: pixels.
-            height: pixels.
             depth: whether to return depth as well, float32 (height, width), 0 at the near clipping
                 plane and 1 at the far one.
             segmentation: whether to return types and ids of the elements instead, int32
                 (height, width, 2).
-
-        Raises:
-            ValueError: there is no such camera.
-            RenderingError: OpenGL is not available; the message says what to install.
         """
         cameras = self.model.camera_names
         if camera_name not in cameras:

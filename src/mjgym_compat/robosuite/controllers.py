@@ -74,16 +74,7 @@ Config = dict[str, Any]
 def load_part_controller_config(
     custom_fpath: str | None = None, default_controller: str | None = None
 ) -> Config:
-    """Parameters of an arm's controller, with its name as "type".
-
-    Args:
-        custom_fpath: path of a JSON file.
-        default_controller: a name, e.g. "OSC_POSE", for its defaults.
-
-    Raises:
-        ValueError: neither or both are given, or there is no such controller; the message names
-            the nearest.
-    """
+    """Parameters of an arm's controller, of a JSON file or by its name, which is their "type"."""
     if (custom_fpath is None) == (default_controller is None):
         raise ValueError("give either custom_fpath or default_controller")
     if custom_fpath is not None:
@@ -104,10 +95,6 @@ def load_composite_controller_config(
         controller: "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE", or the path of a JSON file;
             None: the robot's default.
         robot: a name, which determines the parts; None for those of any robot.
-
-    Raises:
-        ValueError: neither is given, or there is no such controller or robot; the message names
-            the nearest.
     """
     if controller is None and robot is None:
         raise ValueError("give controller, robot or both")
@@ -138,13 +125,7 @@ def load_composite_controller_config(
 def refactor_composite_controller_config(
     controller_config: Config, robot_type: str | None, arms: Sequence[str]
 ) -> Config:
-    """Convert an arm's configuration, as before version 1.5, to that of a whole robot.
-
-    Args:
-        controller_config: of an arm; a robot's is returned unchanged.
-        robot_type: the robot's name, which is ignored.
-        arms: the robot's arms, "right" and "left".
-    """
+    """Convert an arm's configuration, as before version 1.5, to that of a whole robot."""
     if "body_parts" in controller_config:
         return controller_config
     parts = {side: {**controller_config, "gripper": dict(_GRIPPER)} for side in arms}
@@ -157,10 +138,6 @@ def controller_of(config: Any, robot: str, number: int = 0, base: str = "default
     Args:
         config: the configuration, the name of an arm's controller, or None for the default.
         base: name of its base, "default" for its own.
-
-    Raises:
-        TypeError: it is not a configuration, or contains unsupported entries.
-        ValueError: a value is not supported; the message names the nearest.
     """
     own = bases.find(arms.find(robot).base or "NullMount")
     foot = own if base == "default" else bases.find(base, argument="base_types")

@@ -32,27 +32,12 @@ class RobosuiteEnv:
     """An environment with robosuite's methods over a task; it starts with a reset episode.
 
     Its class is named after the task, e.g. "Lift"; the task's objects are attributes by their
-    names, e.g. `env.cube`, and the ids of their bodies, e.g. `env.cube_body_id`.
-
-    Args:
-        robots: a name, or one for each robot.
-        **kwargs: see `make`.
-
-    Attributes:
-        env: the environment of this package.
-        sim: see `Simulation`.
-        model: see `Scene`.
-        robots: see `Robot`.
-        horizon: control steps of an episode.
-        control_freq: control frequency, Hz.
-        timestep: control steps since the start of the episode.
-        cur_time: seconds since the start of the episode, counted by control steps.
-        terminated: whether the task ended the episode, not the horizon.
-        actions: the action dimensions, with names and units.
+    names, e.g. `env.cube`, and the ids of their bodies, e.g. `env.cube_body_id`. `terminated` says
+    whether the task ended the episode, not the horizon; `actions` has names and units.
     """
 
     id = title = ""
-    env: Env
+    env: Env  # of this package
     sim: Simulation
     model: Scene
     robots: list[Robot]
@@ -145,11 +130,7 @@ class RobosuiteEnv:
     def step(self, action: Any) -> tuple["OrderedDict[str, Any]", float, bool, dict[str, Any]]:
         """Advance by one control step: observation, reward, whether the episode is over, info.
 
-        `done` is set at the horizon, unless ignored, and when the task terminates; info is that of
-        `mjgym.Env.step`.
-
-        Raises:
-            ValueError: the episode is over, or the action has a wrong shape or is not finite.
+        It is over at the horizon, unless ignored, and when the task terminates.
         """
         if self.done:
             raise ValueError("executing action in terminated episode; call reset()")
@@ -182,11 +163,7 @@ class RobosuiteEnv:
         self._start_seed = seed
 
     def render(self) -> None:
-        """Show the current state in a window; does nothing without `has_renderer=True`.
-
-        Raises:
-            RenderingError: there is no display.
-        """
+        """Show the current state in a window; does nothing without `has_renderer=True`."""
         if not self.has_renderer:
             return
         if self._window is None:
@@ -222,10 +199,7 @@ class RobosuiteEnv:
         Robots start at their published positions and objects where the model has them, until
         `sim.set_state_from_flattened` is called. Controllers resume the memory stored in the XML,
         or start at the published positions if it has none, so that equal states and actions lead to
-        equal states.
-
-        Raises:
-            ValueError: it is not XML of this environment; nothing is changed.
+        equal states. XML of another environment is a ValueError, and nothing is changed.
         """
         for processor in self._xml_processors:
             xml_string = processor(xml_string)
@@ -245,7 +219,6 @@ class RobosuiteEnv:
 
     @property
     def action_spec(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bounds of an action."""
         return bounds(self.actions)
 
     @property
@@ -253,12 +226,10 @@ class RobosuiteEnv:
         return len(self.actions)
 
     def reward(self, action: Any = None) -> float:
-        """The reward of the current state; actions do not matter."""
         task = self.env.task
         return float(task.reward(task.terms(self.env.view)))
 
     def staged_rewards(self) -> tuple[float, ...]:
-        """The current stages of the shaped reward, the task's terms."""
         return tuple(float(x) for x in self.env.task.terms(self.env.view).values())
 
     def _check_success(self) -> bool:
@@ -308,7 +279,6 @@ class RobosuiteEnv:
         return {"env", "robots", "grippers"}
 
     def visualize(self, vis_settings: Mapping[str, bool]) -> None:
-        """Show or hide sites: of the "env", the "robots" and the "grippers"."""
         self.model.show_sites(vis_settings)
 
 
@@ -323,16 +293,8 @@ ENVIRONMENTS = {
 def make(env_name: str, *args: Any, **kwargs: Any) -> Any:
     """Make an environment: `make("Lift", robots="Panda", use_camera_obs=False)`.
 
-    Args:
-        env_name: name of a task.
-        *args: `robots`.
-        **kwargs: robosuite's, see `Episodes` and `mjgym_compat.robosuite.arguments`, and `vary` and
-            `observables` of `mjgym.envs.options.Options`.
-
-    Raises:
-        TypeError: an argument is unknown; the message names the nearest ones.
-        ValueError: there is no such environment, robot, controller or camera (the message names the
-            nearest ones), or a value is not supported here.
+    Arguments are robosuite's, see `Episodes` and `mjgym_compat.robosuite.arguments`, and `vary` and
+    `observables` of `mjgym.envs.options.Options`.
     """
     if env_name not in ENVIRONMENTS:
         raise ValueError(f"env_name: no {env_name!r}{or_else(env_name, ENVIRONMENTS)}")

@@ -21,47 +21,30 @@ FREE = -1  # the free camera
 class Episodes:
     """Arguments about episodes, windows and images.
 
-    Args:
-        horizon: control steps of an episode; with 0 it is over after its first step.
-        ignore_done: whether an episode continues beyond the horizon.
-        hard_reset: whether a reset redraws the objects' sizes.
-        seed: of the first episode; None for an unpredictable one.
-        has_renderer: whether `render` opens a window.
-        has_offscreen_renderer: whether images can be rendered, as `use_camera_obs` requires.
-        renderer: of the window: "mjviewer" or "mujoco", which are equivalent here.
-        renderer_config: None, since `render_camera` configures the window.
-        render_camera: initial camera of the window; None for the free camera.
-        render_collision_mesh: False, since collision geoms are transparent here.
-        camera_names: one, or several; "all-eye_in_hand" is that of every robot.
-        camera_heights: of all or of each, pixels.
-        camera_widths: of all or of each, pixels.
-        camera_depths: whether all or each come with depth.
-        camera_segmentations: kinds of `SEGMENTATIONS` for all cameras, or a list of kinds (or None)
-            for each.
-        image_convention: row order of images, default: `macros.IMAGE_CONVENTION`.
+    Those of cameras are for all or for each.
 
     Raises:
         ValueError: a value is not supported; the message names the argument.
     """
 
-    horizon: int = 1000
-    ignore_done: bool = False
-    hard_reset: bool = True
-    seed: int | None = None
+    horizon: int = 1000  # control steps; with 0 an episode is over after its first step
+    ignore_done: bool = False  # go on beyond the horizon
+    hard_reset: bool = True  # redraw the objects' sizes
+    seed: int | None = None  # of the first episode
     has_renderer: bool = False
     has_offscreen_renderer: bool = True
-    renderer: str = "mjviewer"
+    renderer: str = "mjviewer"  # or "mujoco", which is the same here
     renderer_config: Mapping[str, Any] | None = None
-    render_camera: str | Sequence[str] | None = "frontview"
+    render_camera: str | Sequence[str] | None = "frontview"  # None: the free camera
     render_visual_mesh: bool = True
     render_collision_mesh: bool = False
     use_camera_obs: bool = True
-    camera_names: Any = "agentview"
-    camera_heights: Any = 256
+    camera_names: Any = "agentview"  # "all-eye_in_hand" is that of every robot
+    camera_heights: Any = 256  # pixels
     camera_widths: Any = 256
     camera_depths: Any = False
-    camera_segmentations: Any = None
-    image_convention: str | None = None
+    camera_segmentations: Any = None  # kinds of `SEGMENTATIONS`
+    image_convention: str | None = None  # default: `macros.IMAGE_CONVENTION`
     upright: bool = field(default=False, init=False)
     concatenated: bool = field(default=False, init=False)
 
@@ -97,11 +80,7 @@ class Episodes:
         return () if self.render_visual_mesh else (VISUAL_GROUP,)
 
     def window_camera(self, model: mujoco.MjModel) -> str | int:
-        """The initial camera of the window.
-
-        Raises:
-            ValueError: there is no such camera, or there are several.
-        """
+        """The initial camera of the window."""
         named = self.render_camera
         if named is None:
             return FREE
@@ -163,11 +142,7 @@ class Picture:
 
 
 def known_cameras(name: str, model: mujoco.MjModel, what: str = "camera_names") -> list[str]:
-    """The camera of a name, or the cameras of a kind of every robot.
-
-    Raises:
-        ValueError: there is no such camera; the message names the nearest.
-    """
+    """The camera of a name, or the cameras of a kind of every robot; ValueError without any."""
     cameras = [model.camera(i).name for i in range(model.ncam)]
     kind = name.removeprefix(ALL_OF_A_KIND)
     matches = [c for c in cameras if (c == name if kind == name else c.endswith(kind))]

@@ -26,12 +26,7 @@ class SampledPlacement:
     def draw(
         self, rng: np.random.Generator, extents: Mapping[str, Extent], placed: Mapping[str, Pose]
     ) -> dict[str, Pose]:
-        """Poses of the objects that have not been placed yet.
-
-        Raises:
-            RandomizationError: robosuite's; there is no free place for an object.
-            ValueError: the sampler omitted an object, or placed an unknown one.
-        """
+        """Poses of the objects that have not been placed yet."""
         sampler, parts = self.sampler, getattr(self.sampler, "samplers", {})
         objects = {n: Part(n, root_body=f"{n}_main", extent=x) for n, x in extents.items()}
         unplaced = [name for name in objects if name not in placed]

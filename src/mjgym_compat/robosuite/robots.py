@@ -18,25 +18,8 @@ MODE, STILL = "base_mode", -1.0  # a part of an action, and its value while a ba
 class Robot:
     """A robot of an environment; what arms have are dicts by "right" and "left".
 
-    Args:
-        name: e.g. "Panda".
-        part: the robot of the task.
-        env: the environment of this package.
-        actions: dimensions of its actions, of all robots.
-
-    Attributes:
-        arms: its arms, "right" and "left".
-        prefix: of the names of its entries and elements.
-        robot_joints: its joints without those of its base and its fingers.
-        gripper_joints: those of its fingers.
-        has_gripper: whether arms have fingers.
-        dof: the number of `robot_joints`.
-        init_qpos: their published initial positions, rad or m.
-        eef_site_id: the site between the fingers of each arm.
-        action_dim: numbers of an action for this robot.
-        action_limits: their lower and upper bounds.
-        action_split_indexes: start and end of each part within its part of an action: "right",
-            "right_gripper", "base" and so on.
+    `robot_joints` are without those of its base and its fingers. `action_split_indexes` are start
+    and end of each part, "right", "right_gripper", "base" and so on, within its part of an action.
     """
 
     def __init__(self, name: str, part: Any, env: Env, actions: Sequence[Action]) -> None:
@@ -71,12 +54,8 @@ class Robot:
     def create_action_vector(self, parts: Mapping[str, Any]) -> np.ndarray:
         """The robot's part of an action, from its parts.
 
-        Args:
-            parts: numbers by part; 0 for missing parts, and -1 for "base_mode". Those of devices
-                that end in "_delta" and "_abs" are ignored.
-
-        Raises:
-            ValueError: there is no such part, or it has a wrong size.
+        Missing parts are 0, and "base_mode" -1. Those of devices that end in "_delta" and "_abs"
+        are ignored.
         """
         vector, splits = np.zeros(self.action_dim), self.action_split_indexes
         asked = {MODE: [STILL]} if MODE in splits else {}
@@ -97,7 +76,6 @@ class Robot:
                 print(f"{name}: {limits}: {action.meaning}")
 
     def has_part(self, part_name: str) -> bool:
-        """Tell whether it has a part, e.g. "right", "right_gripper" or "base"."""
         return part_name in self.action_split_indexes
 
     @property
@@ -109,17 +87,13 @@ class Robot:
         return np.array(self._env.data.qvel[self._velocities])
 
     def get_robot_joint_positions(self) -> np.ndarray:
-        """Positions of its arms' joints, rad."""
         return self._joint_positions
 
     def set_robot_joint_positions(self, jpos: Any) -> None:
-        """Set the positions of its arms' joints, rad; call `env.sim.forward` afterwards."""
         self._env.data.qpos[self._positions] = jpos
 
     def get_gripper_joint_positions(self, gripper_arm: str | None = None) -> np.ndarray:
-        """Positions of a gripper's joints, m or rad; by default the first arm's."""
         return np.array(self._env.data.qpos[self._fingers[gripper_arm or self.arms[0]]])
 
     def set_gripper_joint_positions(self, jpos: Any, gripper_arm: str | None = None) -> None:
-        """Set the positions of a gripper's joints; call `env.sim.forward` afterwards."""
         self._env.data.qpos[self._fingers[gripper_arm or self.arms[0]]] = jpos

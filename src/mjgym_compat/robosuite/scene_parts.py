@@ -32,43 +32,29 @@ VISIBLE = 0.5  # opacity of visible sites
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Elements of a scene that belong together.
+    """Elements of a scene that belong together, by their names."""
 
-    Args:
-        name: e.g. "cube" or "Panda0".
-        class_name: class in `camera_segmentations="class"`.
-        root_body: the body that carries all others.
-        contact_geoms: names of the geoms that touch others.
-        joints: their names.
-        sites: their names.
-        geom_ids: all geoms, also those without a name.
-        extent: dimensions for placement.
-    """
-
-    name: str
-    class_name: str = ""
+    name: str  # e.g. "cube" or "Panda0"
+    class_name: str = ""  # in `camera_segmentations="class"`
     root_body: str = ""
-    contact_geoms: tuple[str, ...] = ()
+    contact_geoms: tuple[str, ...] = ()  # that touch others
     joints: tuple[str, ...] = ()
     sites: tuple[str, ...] = ()
-    geom_ids: tuple[int, ...] = field(default=(), repr=False)
+    geom_ids: tuple[int, ...] = field(default=(), repr=False)  # also those without a name
     extent: Extent = NO_EXTENT
 
     # What samplers of placements read.
 
     @property
     def horizontal_radius(self) -> float:
-        """Radius of a vertical cylinder around its frame that contains it, m."""
         return float(self.extent.radius)
 
     @property
     def bottom_offset(self) -> np.ndarray:
-        """Its lowest point relative to its frame, (3,) m."""
         return np.array([0.0, 0.0, self.extent.bottom])
 
     @property
     def top_offset(self) -> np.ndarray:
-        """Its highest point relative to its frame, (3,) m."""
         return np.array([0.0, 0.0, self.extent.top])
 
     @property
@@ -84,11 +70,7 @@ class Part:
 
 
 class Scene:
-    """Objects, robots, grippers and bases of an environment's model.
-
-    Attributes:
-        mujoco_objects: the task's objects.
-    """
+    """Objects, robots, grippers and bases of an environment's model."""
 
     def __init__(self, env: Env) -> None:
         self._env = env
@@ -169,7 +151,6 @@ class Scene:
 
     @property
     def instances_to_ids(self) -> dict[str, dict[str, list[int]]]:
-        """The geoms of each instance, by its name."""
         return {name: {"geom": list(ids)} for name, (_, ids) in self._groups.items()}
 
     @property
@@ -183,12 +164,7 @@ class Scene:
     def segmented(self, elements: np.ndarray, kind: str) -> np.ndarray:
         """Types and ids of elements (..., 2) as geom ids, or as numbers of instances or classes.
 
-        Args:
-            elements: of `Simulation.render`.
-            kind: "element", "instance" or "class".
-
-        Returns:
-            int32 (...), with the background -1 for "element" and 0 for the others.
+        The background is -1 for the kind "element", and 0 for "instance" and "class".
         """
         geoms = np.where(elements[..., 0] == GEOM, elements[..., 1], -1)
         if kind == "element":

@@ -16,12 +16,7 @@ _INVALID_REFERENCE_TYPE = "expected a reference to a <{valid_type}>, got a <{act
 
 
 class Asset:
-    """Contents of a file referred to by a model.
-
-    Args:
-        extension: file extension with the dot.
-        prefix: start of the file name.
-    """
+    """Contents of a file referred to by a model."""
 
     def __init__(self, contents: str | bytes, extension: str, prefix: str = "") -> None:
         self._contents = contents.encode() if isinstance(contents, str) else contents
@@ -47,11 +42,7 @@ class Asset:
 
 
 class SkinAsset(Asset):
-    """A skin file; bones are written with the full names of their bodies.
-
-    Args:
-        get_body: returns a body, anything with a `full_identifier`, by name.
-    """
+    """A skin file; bones are written with the full identifiers of their bodies."""
 
     def __init__(
         self, contents: bytes, extension: str, prefix: str, get_body: Callable[[str], Any]
@@ -220,13 +211,9 @@ class Identifier(Text):
 
 @dataclass(frozen=True)
 class Reference(Text):
-    """Another element, itself or by name.
+    """Another element, itself or by name."""
 
-    Args:
-        namespace: its kind, or the attribute that holds it ("@objtype").
-    """
-
-    namespace: str
+    namespace: str  # its kind, or the attribute that holds it ("@objtype")
 
     def convert(self, value: Any, element: Any) -> Any:
         if isinstance(value, str):

@@ -267,7 +267,6 @@ class Element:
     # Building.
 
     def add(self, element_name: str, **attributes: Any) -> "Element":
-        """Add a child at the end."""
         return self.insert(element_name, len(self._children), **attributes)
 
     def insert(self, element_name: str, position: int, **attributes: Any) -> "Element":
@@ -329,11 +328,7 @@ class Element:
         self.namescope.renumber()
 
     def attach(self, attachment: "RootElement") -> "AttachmentFrame":
-        """Attach a model to this body, or to its parent at the pose of this site.
-
-        Returns:
-            The attachment frame, to which joints can be added.
-        """
+        """Attach a model to this body, or to its parent at the pose of this site."""
         if self.tag not in ("site", "body", "worldbody"):
             raise AttributeError(f"<{self.tag}> takes no attachments, only bodies and sites do")
         return self._root.attach_to(self, attachment)
@@ -548,13 +543,9 @@ class AttachmentFrame(Element):
 
 
 class RootElement(Element):
-    """A model.
+    """A model."""
 
-    Attributes:
-        folders: within `model_dir`, by kind of files.
-    """
-
-    folders: dict[str, str]
+    folders: dict[str, str]  # within `model_dir`, by kind of files
     _scope: NameScope
     _frame: AttachmentFrame | None
     _attached: "list[RootElement]"
@@ -604,7 +595,6 @@ class RootElement(Element):
         return Path(path).read_bytes()
 
     def named_body(self, name: str) -> Any:
-        """Placeholder for a body by name, which may be added later."""
         return _NamedBody(self, name)
 
     @property
@@ -741,7 +731,6 @@ class ElementList(list[Element]):
             self.remove(element)
 
     def clear(self) -> None:
-        """Remove all of these elements from the model."""
         del self[:]
 
     def __contains__(self, key: object) -> bool:
@@ -824,11 +813,7 @@ def _drop_dead_references(element: Element) -> None:
 
 
 def _namesake(child: Element, target: Element) -> Element | None:
-    """The element of the target's model with the kind and name of `child`.
-
-    Raises:
-        ValueError: it is no child of the target.
-    """
+    """The target's child with the kind and name of `child`, which no other element may have."""
     name = child._values.get(child.spec.identifier or "")
     found = target.root.find(child.spec.namespace, name) if name else None
     if found is not None and found.parent is not target:
@@ -883,11 +868,10 @@ def _copy_into(target: Element, source: Element, override: bool, made: dict[int,
 
 
 class _Writer:
-    """Writes elements as XML.
+    """Writes elements as XML; smaller numbers than `zero_threshold` are 0.
 
     Args:
         scope: scope that names are relative to.
-        zero_threshold: smaller numbers are written as 0.
         unnamed: whether to number elements without a name.
         hashed: whether names of files have a hash of their contents.
     """

@@ -8,31 +8,22 @@ UNNAMED = "/unnamed_"
 
 
 class NameScope:
-    """The names in one model.
-
-    Args:
-        name: the model's name, which prefixes its elements' names once it is attached.
-
-    Attributes:
-        parent: scope of the outer model; None if it is not attached.
-        revision: counter that increases with every change of a name.
-    """
+    """The names in one model; once it is attached, the model's own name prefixes them."""
 
     def __init__(self, name: str, mjcf_model: Any) -> None:
         if PREFIX_SEPARATOR in name:
             raise ValueError(f"{name!r} holds {PREFIX_SEPARATOR!r}, which is reserved for prefixes")
         self.name = name
         self.mjcf_model = mjcf_model
-        self.parent: NameScope | None = None
+        self.parent: NameScope | None = None  # scope of the outer model
         self._names: dict[str, dict[str, Any]] = {}
         self._inner: dict[str, NameScope] = {}
         self._members: dict[str, dict[int, Any]] = {}
         self._numbers: dict[str, dict[int, int]] = {}
-        self.revision = 0
+        self.revision = 0  # increases with every change of a name
 
     @property
     def root(self) -> "NameScope":
-        """Scope of the outermost model."""
         return self if self.parent is None else self.parent.root
 
     def full_prefix(self, prefix_root: "NameScope | None" = None) -> str:
@@ -61,12 +52,10 @@ class NameScope:
         scope.parent = self
 
     def detach(self, scope: "NameScope") -> None:
-        """Undo `attach`."""
         del self._inner[scope.name]
         scope.parent = None
 
     def inner(self, name: str) -> "NameScope":
-        """Scope of an attached model; KeyError if there is none."""
         return self._inner[name]
 
     def free_name(self, name: str) -> str:
@@ -86,7 +75,6 @@ class NameScope:
         self.renumber()
 
     def remove(self, namespace: str, identifier: str) -> None:
-        """Unregister a name; KeyError if there is none."""
         del self._names[namespace][identifier]
         self.renumber()
 
@@ -134,7 +122,6 @@ class NameScope:
         return True
 
     def enter(self, element: Any) -> None:
-        """Register an element, named or not."""
         self._members.setdefault(element.spec.namespace, {})[id(element)] = element
         self.renumber()
 

@@ -68,12 +68,8 @@ def from_zip(
 ) -> RootElement:
     """The model of an archive, and the files that it names by their paths from the model's folder.
 
-    Args:
-        path: the archive's, or its contents.
-        model_file: the model, where there are several .xml files.
-
-    Raises:
-        ValueError: it is no archive, or has no such model.
+    Instead of the archive's path its contents will do. `model_file` decides where there are several
+    .xml files.
     """
     source = io.BytesIO(path) if isinstance(path, bytes) else path
     if not zipfile.is_zipfile(source):

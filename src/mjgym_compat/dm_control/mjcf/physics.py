@@ -195,7 +195,6 @@ class Binds:
 
     @classmethod
     def from_mjcf_model(cls, mjcf_model: RootElement) -> Self:
-        """The physics of a model."""
         physics: Self = cls.from_xml_string(mjcf_model.to_xml_string(), mjcf_model.get_assets())
         return physics
 

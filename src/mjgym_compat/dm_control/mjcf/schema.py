@@ -193,30 +193,20 @@ def _of(words: str) -> Text:
 
 @dataclass(frozen=True, eq=False)
 class ElementSpec:
-    """An element of MJCF.
-
-    Args:
-        namespace: kind that its name is unique in.
-        repeated: whether there may be several in a parent.
-        on_demand: whether it exists only once it has been added, if not repeated.
-        children: elements that it may hold, by tag.
-        required: attributes that it cannot do without.
-        conflicts: "min", "max", "max_bytes" or "any" by attribute: which value models that are
-            attached to each other have, if theirs differ.
-    """
+    """An element of MJCF."""
 
     name: str
-    namespace: str
+    namespace: str  # kind that its name is unique in
     repeated: bool = False
-    on_demand: bool = False
+    on_demand: bool = False  # exists only once it has been added, if not repeated
     attributes: dict[str, Text] = field(default_factory=dict)
     children: "dict[str, ElementSpec]" = field(default_factory=dict)
     required: tuple[str, ...] = ()
+    # By attribute, which value models that are attached to each other have, if theirs differ.
     conflicts: dict[str, str] = field(default_factory=dict)
 
     @functools.cached_property
     def identifier(self) -> str | None:
-        """The attribute that holds the name."""
         return next((n for n, v in self.attributes.items() if isinstance(v, Identifier)), None)
 
 

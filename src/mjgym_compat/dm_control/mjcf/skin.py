@@ -12,35 +12,22 @@ _NAME = 40  # bytes of a body's name
 
 @dataclasses.dataclass
 class Bone:
-    """A body that vertices follow.
+    """A body that vertices follow."""
 
-    Attributes:
-        body: the body, anything with a `full_identifier`.
-        bindpos: position of the body where the skin was made, m.
-        bindquat: orientation of it, a quaternion.
-        vertex_weights: share of the bone in each vertex's motion.
-    """
-
-    body: Any
-    bindpos: np.ndarray
+    body: Any  # with a `full_identifier`
+    bindpos: np.ndarray  # of the body where the skin was made, m
     bindquat: np.ndarray
     vertex_ids: np.ndarray
-    vertex_weights: np.ndarray
+    vertex_weights: np.ndarray  # share of the bone in each vertex's motion
 
 
 @dataclasses.dataclass
 class Skin:
-    """A mesh and its bones.
+    """A mesh and its bones."""
 
-    Attributes:
-        vertices: positions, (n, 3), m.
-        texcoords: texture coordinates, (n, 2).
-        faces: indices of vertices, (n, 3).
-    """
-
-    vertices: np.ndarray
-    texcoords: np.ndarray
-    faces: np.ndarray
+    vertices: np.ndarray  # (n, 3), m
+    texcoords: np.ndarray  # (n, 2)
+    faces: np.ndarray  # indices of vertices, (n, 3)
     bones: list[Bone]
 
 

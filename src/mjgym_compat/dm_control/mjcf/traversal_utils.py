@@ -10,7 +10,6 @@ _GENERAL = ("general", "motor", "position", "velocity", "intvelocity", "damper",
 
 
 def get_attachment_frame(mjcf_model: RootElement) -> AttachmentFrame | None:
-    """Attachment frame of a model; None if it is not attached."""
     return mjcf_model.parent_frame
 
 
@@ -24,7 +23,6 @@ def get_frame_freejoint(mjcf_model: RootElement) -> Element | None:
 
 
 def get_frame_joints(mjcf_model: RootElement) -> list[Element] | None:
-    """Joints of a model's attachment frame; None if it is not attached."""
     frame = mjcf_model.parent_frame
     return None if frame is None else frame.find_all("joint", immediate_children_only=True)
 

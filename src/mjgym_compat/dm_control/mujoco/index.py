@@ -53,13 +53,7 @@ def columns_of(field: str, sizes: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 class Axis:
-    """Rows of an axis by name.
-
-    Args:
-        kind: kind of the named elements, for messages.
-        names: of all elements, "" if one has none.
-        rows: row index, or slice of rows, by name; the index of the name without it.
-    """
+    """Rows of an axis by name, indices or slices; of elements without a name, that is ""."""
 
     def __init__(self, kind: str, names: list[str], rows: Mapping[str, Any] | None = None) -> None:
         self.kind, self._names = kind, names
@@ -90,7 +84,6 @@ class Axis:
 
     @property
     def names(self) -> list[str]:
-        """The names of the elements, in order; "" if one has none."""
         return self._names
 
     def labels(self, count: int) -> list[str]:
@@ -156,9 +149,6 @@ class FieldIndexer(np.lib.mixins.NDArrayOperatorsMixin):
     Rows are names of elements, columns "x", "y", "z", "qw" to "qz", "r" to "a" or "xx" to "zz";
     lists of names, integers and slices work as well. Assignment writes to the simulation. It
     supports arithmetic, has the attributes of an array, and prints with its names.
-
-    Args:
-        axes: an axis per dimension.
     """
 
     def __init__(self, read: Callable[[], np.ndarray], name: str, axes: tuple[Axis, ...]) -> None:
@@ -176,7 +166,6 @@ class FieldIndexer(np.lib.mixins.NDArrayOperatorsMixin):
 
     @property
     def axes(self) -> Axes:
-        """The names of rows and columns, `axes.row.names` and `axes.col.names`."""
         return Axes(*self._axes)
 
     def __getitem__(self, key: Any) -> Any:
@@ -229,12 +218,7 @@ class FieldIndexer(np.lib.mixins.NDArrayOperatorsMixin):
 
 
 class StructIndexer:
-    """The fields of MjData or MjModel, with named rows.
-
-    Args:
-        name: "mjdata" or "mjmodel".
-        axes: see `make_axis_indexers`.
-    """
+    """The fields of MjData or MjModel, with named rows."""
 
     def __init__(self, struct: Any, name: str, axes: Mapping[Any, Axis]) -> None:
         self.__dict__.update(_struct=struct, _sizes=array_sizes[name], _axes=axes)

@@ -53,11 +53,7 @@ class MjModel(_Struct):
     """An MjModel; elements by name and by index."""
 
     def name2id(self, name: str, object_type: str) -> int:
-        """The index of an element.
-
-        Raises:
-            KeyError: there is no such element or kind of elements; the message names the nearest.
-        """
+        """The index of an element; KeyError names the nearest ones."""
         kind = _kind(object_type)
         index = mujoco.mj_name2id(self.ptr, kind, name)
         if index < 0:
@@ -107,13 +103,9 @@ def _copied(field: str) -> Callable[[Any], np.ndarray]:
 
 
 class Physics:
-    """A model and its state under dm_control's names.
+    """A model and its state under dm_control's names."""
 
-    Attributes:
-        reward: shown in the colours of the bodies; None for the model's colours.
-    """
-
-    reward: float | None = None
+    reward: float | None = None  # shown in the colours of the bodies
     _env: Env | None = None  # whose state this is
     _scene: Callable[[], Spec] | None = None  # the model with its textures, if `model` has none
     _renderer: Renderer | None = None
@@ -152,12 +144,10 @@ class Physics:
 
     @classmethod
     def from_xml_string(cls, xml_string: str, assets: Mapping[str, bytes] | None = None) -> Self:
-        """The physics of an MJCF string."""
         return cls(_model_of(xml_string, assets))
 
     @classmethod
     def from_xml_path(cls, file_path: str | Path) -> Self:
-        """The physics of an MJCF file."""
         require_bounded(Path(file_path))
         return cls(mujoco.MjModel.from_xml_path(str(file_path)))
 
@@ -221,7 +211,6 @@ class Physics:
     # Physics.
 
     def forward(self) -> None:
-        """Recompute everything that depends on the state in `data`."""
         with self.check_invalid_state():
             mujoco.mj_forward(self.model.ptr, self.data.ptr)
 
@@ -241,7 +230,6 @@ class Physics:
             mujoco.mj_step1(model, data)
 
     def reset(self) -> None:
-        """Reset to the model's default state."""
         mujoco.mj_resetData(self.model.ptr, self.data.ptr)
         self.after_reset()
 

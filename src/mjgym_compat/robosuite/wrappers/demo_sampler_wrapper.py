@@ -18,22 +18,12 @@ class DemoSamplerWrapper(Wrapper):
 
     A scheme is drawn for each episode: "random" is an ordinary start; "uniform" is any state of a
     demonstration; "forward" is a state of a window at its beginning and "reverse" at its end, which
-    grow.
+    grow by `open_loop_window_increment` states after `open_loop_increment_freq` draws.
 
     Args:
         demo_path: the folder with `demo.hdf5`.
-        need_xml: whether to load the model of each demonstration.
         num_traj: number of demonstrations, drawn once; -1 for all.
-        sampling_schemes: names of `SCHEMES`.
-        scheme_ratios: probability of each; they sum to 1.
-        open_loop_increment_freq: draws from a window until it grows.
-        open_loop_initial_window_width: states in a window at first.
-        open_loop_window_increment: states by which it grows.
-
-    Raises:
-        DemonstrationError: h5py is not installed.
-        ValueError: the demonstrations are of another environment, or a scheme or its probability is
-            none.
+        scheme_ratios: probability of each scheme.
     """
 
     def __init__(

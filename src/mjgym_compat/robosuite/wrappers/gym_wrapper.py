@@ -17,9 +17,6 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         keys: entries of the observation; None for "object-state", images and the robots'
             "robot0_proprio-state".
         flatten_obs: whether they are concatenated to a float64 vector; otherwise a dict.
-
-    Raises:
-        ValueError: the observation has no such entry.
     """
 
     metadata = {"render_modes": []}  # noqa: RUF012  (as Gymnasium declares it)
@@ -54,7 +51,6 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
 
     @property
     def unwrapped(self) -> Any:
-        """The wrapper itself, as in Gymnasium; `env` has robosuite's interface."""
         return self
 
     def _chosen(self, observation: Mapping[str, Any]) -> Any:
@@ -77,12 +73,10 @@ class GymWrapper(Wrapper, gymnasium.Env[Any, np.ndarray]):
         return self._chosen(self.env.reset()), {}
 
     def step(self, action: np.ndarray) -> tuple[Any, float, bool, bool, dict[str, Any]]:
-        """Advance by one control step; see `gymnasium.Env.step`."""
         observation, reward, done, info = self.env.step(action)
         return self._chosen(observation), reward, bool(done), False, info
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> float:
-        """The reward of the current state, whatever the goals."""
         return float(self.env.reward())
 
     def render(self, **kwargs: Any) -> Any:

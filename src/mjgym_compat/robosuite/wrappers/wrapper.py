@@ -4,14 +4,7 @@ from typing import Any
 
 
 class Wrapper:
-    """A wrapper that forwards everything it does not define to an environment.
-
-    Args:
-        env: of `make`, or another wrapper.
-
-    Attributes:
-        env: the wrapped environment; `unwrapped` is the one inside all wrappers.
-    """
+    """A wrapper that forwards everything it does not define to an environment or a wrapper."""
 
     def __init__(self, env: Any) -> None:
         self.env = env
