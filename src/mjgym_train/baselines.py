@@ -32,16 +32,13 @@ class Baseline:
 
 def read(path: Path = FILE) -> dict[tuple[str, str], Baseline]:
     """Baselines in a file, by id and policy; empty if there is no file."""
-    if not path.exists():
-        return {}
-    return {(row.id, row.policy): row for row in tables.read(path, Baseline)}
+    return {(row.id, row.policy): row for row in tables.kept(path, Baseline)}
 
 
 _packaged = functools.cache(read)
 
 
 def recorded(id: str) -> dict[str, Baseline]:
-    """The bundled baselines of a task, by policy."""
     found = _packaged()
     return {policy: found[id, policy] for policy in POLICIES if (id, policy) in found}
 

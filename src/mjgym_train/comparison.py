@@ -13,7 +13,6 @@ import numpy as np
 
 from mjgym import registry
 from mjgym.policies.run_errors import RunError
-from mjgym.util import bounded
 from mjgym_train import metrics, published, statistics
 from mjgym_train.config import BUDGETS
 from mjgym_train.run import Run
@@ -43,13 +42,10 @@ class Curve:
 
 
 def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curve]:
-    """Curves of run folders and of files, which may hold several runs.
+    """Curves of run folders, and of files in one of the formats of `published`.
 
     Runs that share a name but differ in settings other than the seed are separate experiments,
     named by the settings in which they differ.
-
-    Args:
-        paths: folders, or files in one of the formats of `published`.
     """
     metric = published.our_name(metric)
     places = [Path(path) for path in paths]
@@ -57,12 +53,8 @@ def read(paths: Iterable[str | Path], metric: str = metrics.RETURN) -> list[Curv
     curves: dict[tuple[str, str, int], Curve] = {}
     for path in places:
         rows = _rows(path)
-        if path in names:
-            own_name, shown = names[path]
-            rows = [
-                replace(row, exp_name=f"{shown}{row.exp_name.removeprefix(own_name)}")
-                for row in rows
-            ]
+        name, shown = names.get(path, ("", ""))
+        rows = [replace(r, exp_name=f"{shown}{r.exp_name.removeprefix(name)}") for r in rows]
         found = [row for row in rows if row.metric == metric]
         if not found:
             there = ", ".join(sorted({row.metric for row in rows})) or "nothing"
@@ -174,38 +166,23 @@ def _plain(name: str) -> str:
 
 
 def _end(folder: Path, first: metrics.Metric) -> dict[tuple[str, str, int], metrics.Metric]:
-    about = _json(folder / "evaluation.json")
-    if about is None:
+    if not (score := Run(folder).score()):
         return {}
-    try:
-        score = float(about["mean"])
-    except (KeyError, TypeError, ValueError):
-        raise RunError(f"{folder / 'evaluation.json'} is damaged: it has no mean") from None
-    return {
-        _run_of(first): replace(
-            first, metric=metrics.FINAL, value=score, machine=machine_of(folder)
-        )
-    }
+    end = replace(first, metric=metrics.FINAL, value=score["mean"], machine=machine_of(folder))
+    return {_run_of(first): end}
 
 
 def machine_of(folder: Path) -> str:
     """The processor of a run and the cores it could use; empty if unknown."""
-    found = _json(folder / "fingerprint.json")
-    if found is None:
+    run = Run(folder)
+    if not run.fingerprint_file.exists():
         return ""
     try:
-        about = found["machine"]
+        about = run.fingerprint()["machine"]
         cores = int(about["allowed_cores"])
         return f"{about['processor']}, {cores} core{'s' if cores > 1 else ''}"
     except (KeyError, TypeError, ValueError):
-        raise RunError(f"{folder / 'fingerprint.json'} is damaged: it names no machine") from None
-
-
-def _json(file: Path) -> Any:
-    try:
-        return bounded.read_json(file) if file.exists() else None
-    except bounded.FileError as error:
-        raise RunError(f"{file} is damaged: {error}") from None
+        raise RunError(f"{run.fingerprint_file} is damaged: it names no machine") from None
 
 
 def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> None:
@@ -227,16 +204,9 @@ def write(curves: Iterable[Curve], path: Path, metric: str = metrics.RETURN) -> 
 
 
 def _line(curve: Curve, k: int, metric: str, value: float) -> metrics.Metric:
-    return metrics.Metric(
-        curve.experiment,
-        curve.id,
-        curve.seed,
-        metric,
-        int(curve.steps[k]),
-        float(value),
-        int(curve.updates[k]),
-        float(curve.seconds[k]),
-    )
+    run, place = (curve.experiment, curve.id, curve.seed), int(curve.steps[k])
+    spent = int(curve.updates[k]), float(curve.seconds[k])
+    return metrics.Metric(*run, metric, place, float(value), *spent)
 
 
 @dataclass(frozen=True)
@@ -257,25 +227,24 @@ class Score:
 
 def scores(curves: Sequence[Curve]) -> list[Score]:
     """Scores by task and experiment."""
-    found = []
-    for id, experiment in sorted({(curve.id, curve.experiment) for curve in curves}):
-        own = [c for c in curves if (c.id, c.experiment) == (id, experiment)]
-        last = np.array([curve.returns[-1] for curve in own])
-        finals = [curve.final for curve in own if curve.final is not None]
-        found.append(
-            Score(
-                experiment,
-                id,
-                len(own),
-                float(last.mean()),
-                statistics.mean_interval(last),
-                float(np.mean([curve.returns[-LAST:].mean() for curve in own])),
-                float(np.mean([curve.steps[-1] for curve in own])),
-                float(np.mean([curve.seconds[-1] for curve in own])) / 60,
-                float(np.mean(finals)) if finals else None,
-            )
-        )
-    return found
+    pairs = sorted({(curve.id, curve.experiment) for curve in curves})
+    return [_score([c for c in curves if (c.id, c.experiment) == pair]) for pair in pairs]
+
+
+def _score(own: Sequence[Curve]) -> Score:
+    last = np.array([curve.returns[-1] for curve in own])
+    finals = [curve.final for curve in own if curve.final is not None]
+    return Score(
+        own[0].experiment,
+        own[0].id,
+        len(own),
+        float(last.mean()),
+        statistics.mean_interval(last),
+        float(np.mean([curve.returns[-LAST:].mean() for curve in own])),
+        float(np.mean([curve.steps[-1] for curve in own])),
+        float(np.mean([curve.seconds[-1] for curve in own])) / 60,
+        float(np.mean(finals)) if finals else None,
+    )
 
 
 @dataclass(frozen=True)
@@ -295,48 +264,34 @@ class Summary:
 def summaries(curves: Sequence[Curve]) -> list[Summary]:
     """Experiments over their common `scaled` tasks, in the given order."""
     table = _table(curves)
-    names = list(dict.fromkeys(curve.experiment for curve in curves))
-    found = []
-    for name in names if table else ():
-        own = table[name]
-        better = statistics.probability_of_improvement(own, table[names[0]])
-        found.append(
-            Summary(
-                name,
-                len(own),
-                sum(map(len, own)),
-                statistics.interquartile_mean(own),
-                statistics.interval(statistics.interquartile_mean, own),
-                None if name == names[0] else better,
-            )
-        )
+    first, found = next(iter(table), ""), []
+    for name, own in table.items():
+        better = statistics.probability_of_improvement(own, table[first])
+        mean = statistics.interquartile_mean
+        spread = mean(own), statistics.interval(mean, own)
+        better_than_first = None if name == first else better
+        found.append(Summary(name, len(own), sum(map(len, own)), *spread, better_than_first))
     return found
 
 
 def scaled(id: str) -> bool:
-    """Tell whether returns lie within 0 and 1000, so that tasks can be averaged.
-
-    True of the suite (1000 steps with rewards within 0 and 1) except the LQR tasks.
-    """
+    """Tell whether returns lie within 0 and 1000, as those of the suite do but LQR's."""
     return id.startswith("dmc/") and not id.startswith("dmc/lqr-")
 
 
 def _table(curves: Sequence[Curve]) -> dict[str, list[np.ndarray]]:
-    ids: dict[str, dict[str, list[float]]] = {}
+    ids: dict[str, dict[str, list[float]]] = {curve.experiment: {} for curve in curves}
     for curve in curves:
-        if not scaled(curve.id):
-            continue
-        runs = ids.setdefault(curve.experiment, {}).setdefault(curve.id, [])
-        runs.append(curve.returns[-1] / NORMALIZED)
-    names = {curve.experiment for curve in curves}
-    common = sorted(set.intersection(*(set(ids.get(name, ())) for name in names)))
+        if scaled(curve.id):
+            runs = ids[curve.experiment].setdefault(curve.id, [])
+            runs.append(curve.returns[-1] / NORMALIZED)
+    common = sorted(set.intersection(*map(set, ids.values())))
     if not common:
         return {}
     return {name: [np.array(tasks[id]) for id in common] for name, tasks in ids.items()}
 
 
 def plot(curves: Sequence[Curve], path: Path, band: str = "intervals") -> None:
-    """Write the picture of `figure_of` to a file, in the format of its ending."""
     figure_of(curves, band).savefig(path, dpi=120)
 
 
@@ -347,9 +302,6 @@ def figure_of(curves: Sequence[Curve], band: str = "intervals") -> Any:
     first, with the profile beside them. Up to `FEW` tasks follow over steps and minutes, more of
     them over steps in `COLUMNS` columns. Beyond the time that all runs of an experiment share, each
     run continues as a thin line.
-
-    Args:
-        band: one of `BANDS`.
     """
     from matplotlib.figure import Figure
 

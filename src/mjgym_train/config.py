@@ -49,17 +49,14 @@ class Bounds:
 
     def check(self, name: str, value: float | None) -> None:
         """Raise ConfigError if the value of a setting is out of range."""
-        if value is None:
+        if value is None or (self.low <= value <= self.high and value > self.above):
             return
-        wanted = ""
+        wanted = "positive" if self.above == 0 else f"more than {self.above}"
         if value < self.low:
             wanted = f"at least {self.low}"
         elif value > self.high:
             wanted = f"at most {self.high}"
-        elif not value > self.above:
-            wanted = "positive" if self.above == 0 else f"more than {self.above}"
-        if wanted:
-            raise ConfigError(f"{name}: must be {wanted}, got {value}")
+        raise ConfigError(f"{name}: must be {wanted}, got {value}")
 
 
 Count = Annotated[int, Bounds(1)]
@@ -441,13 +438,11 @@ def differences(config: Config, before: Config) -> list[str]:
 
 def marked(cls: type[Settings], metadata: Mapping[str, Any]) -> list[str]:
     """Settings with this metadata, which subclasses that override a default lose."""
-    groups = [base for base in cls.__mro__ if dataclasses.is_dataclass(base)]
-    wanted = metadata.items()
     found = {
         f.name
-        for base in groups
+        for base in filter(dataclasses.is_dataclass, cls.__mro__)
         for f in dataclasses.fields(base)
-        if wanted <= dict(f.metadata).items()
+        if metadata.items() <= f.metadata.items()
     }
     return [f.name for f in dataclasses.fields(cls) if f.name in found]
 
@@ -467,12 +462,9 @@ def read(
     _first: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> C:
-    """Settings from files and from the command line; later ones win.
+    """Settings from YAML files, from "name=value" each, and others; later ones win.
 
-    Args:
-        files: YAML files, each a mapping from names to values.
-        settings: "name=value" each, the value in YAML; "env.speed=2" sets one entry of a mapping.
-        **given: settings that override all others.
+    "env.speed=2" sets one entry of a mapping.
     """
     values: dict[str, Any] = dict(_first or {})
     places: dict[str, str] = {}  # where each was set last

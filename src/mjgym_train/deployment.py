@@ -41,11 +41,7 @@ HEADER = """\
 
 
 def write(folder: Path, policy: AnyPolicy, id: str, env: Mapping[str, Any]) -> list[Path]:
-    """Write the policy, its model and their description; returns the paths written.
-
-    Args:
-        env: arguments of the environment that it has been trained in.
-    """
+    """Write the policy, its model and their description; returns the paths written."""
     import yaml
 
     atomic.require_empty(folder)
@@ -74,15 +70,15 @@ def _environment(id: str, env: Mapping[str, Any]) -> Any:
     kept = {name: value for name, value in env.items() if name not in (*OF_TRAINING, *UNSEEN)}
     if kept.pop("observation", "flat") != "flat":
         raise PolicyError("only a policy of flat observations can be deployed")
-    made = gym.make(id, **kept)
-    task = made.unwrapped.task  # type: ignore[attr-defined]
+    made: Any = gym.make(id, **kept)
+    task = made.unwrapped.task
     known = getattr(task, "measurements", None)
     problem = ""
     if known is None:
         problem = f"{id} cannot be deployed: only legged/ ids say what a robot's controller needs"
     elif foreign := sorted(set(kept) - {field.name for field in dataclasses.fields(task)}):
         problem = f"a policy that was trained with {', '.join(foreign)} cannot be deployed"
-    elif hidden := [name for name in made.unwrapped.entry_shapes if name not in known]:  # type: ignore[attr-defined]
+    elif hidden := [name for name in made.unwrapped.entry_shapes if name not in known]:
         problem = f"a robot's controller does not know {', '.join(hidden)}, which the policy sees"
     if problem:
         made.close()
@@ -158,11 +154,10 @@ def _entries(env: Any) -> list[dict[str, Any]]:
         labels.setdefault(number["entry"], []).append(number)
     entries = []
     for name, numbers in labels.items():
-        entry = {"name": name, "first": numbers[0]["index"], "size": len(numbers), "scale": 1.0}
-        units = sorted({number["unit"] for number in numbers})
-        frame = numbers[0]["frame"]
-        entry |= {"meaning": numbers[0]["meaning"], "unit": ", ".join(units)}
-        entry |= {"frame": frame} if frame else {}
+        first, units = numbers[0], sorted({number["unit"] for number in numbers})
+        entry = {"name": name, "first": first["index"], "size": len(numbers), "scale": 1.0}
+        entry |= {"meaning": first["meaning"], "unit": ", ".join(units)}
+        entry |= {"frame": first["frame"]} if first["frame"] else {}
         entry |= {"numbers": [number["name"] for number in numbers]}
         entries.append(entry | dict(env.task.measurements[name]))
     return entries

@@ -26,15 +26,7 @@ def make_env(n_envs=1, use_async_envs=False, cfg=None, **kwargs):
 
 
 def write(folder: Path, id: str) -> Path:
-    """Write the environment's file into a folder; returns its path.
-
-    Args:
-        id: of the task. If a module of another package registers it, the file imports that.
-
-    Raises:
-        FileExistsError: the folder is not empty.
-        OSError: it cannot be written.
-    """
+    """Write the file of a task's environment, whatever module registers it; returns its path."""
     module = registry.registration(id).task_class.__module__
     imports = "from mjgym_compat.lerobot_env import make_suites"
     if module.partition(".")[0] != "mjgym":

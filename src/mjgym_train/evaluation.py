@@ -26,8 +26,7 @@ class Evaluation:
     seeds: tuple[int, ...]  # of the episodes
     returns: np.ndarray  # undiscounted returns
     lengths: np.ndarray  # in steps
-    # Whether each episode succeeded at any time; None for a task without success.
-    successes: np.ndarray | None = None
+    successes: np.ndarray | None = None  # at any time; None for a task without success
 
     def about(self) -> dict[str, Any]:
         """A JSON-serialisable summary."""
@@ -47,17 +46,13 @@ class Evaluation:
 
 
 def make(id: str, num_envs: int, threads: int | None = None, **kwargs: Any) -> Any:
-    """Sub-environments for evaluation, always on CPU MuJoCo."""
     return make_envs(id, num_envs, threads, **registry.on_mujoco(kwargs))
 
 
 def evaluate(
     policy: Policy | Callable[[np.ndarray], np.ndarray], envs: Any, seeds: Sequence[int] = SEEDS
 ) -> Evaluation:
-    """Run one episode per seed, `envs.num_envs` at a time.
-
-    An episode depends on its seed alone, not on the number of sub-environments or threads.
-    """
+    """Run one episode per seed, on which alone it depends, `envs.num_envs` at a time."""
     parts = [
         _episodes(policy, envs, list(seeds[first : first + envs.num_envs]))
         for first in range(0, len(seeds), envs.num_envs)

@@ -59,9 +59,6 @@ class SeededVectorEnv(SyncVectorEnv):
     Observations are flattened to vectors, except colour images. With `observation="goal"` the
     entries of a goal environment stay apart. Actions are a vector: for discrete spaces, the indices
     of the choices, rounded.
-
-    Attributes:
-        choices: number of choices of each discrete action; None for continuous ones.
     """
 
     def __init__(
@@ -78,7 +75,7 @@ class SeededVectorEnv(SyncVectorEnv):
         make = functools.partial(self._made, observation)
         super().__init__([make] * num_envs, autoreset_mode=AutoresetMode.DISABLED)
         self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode.SAME_STEP}
-        self.choices = _choices(self.id, self.envs[0].get_wrapper_attr("original_action_space"))
+        self.choices = self.envs[0].get_wrapper_attr("choices")
         self._seeds = np.zeros(num_envs, np.int64)  # that were given
         self._episodes = np.zeros(num_envs, np.int64)  # since then
         self._steps = np.zeros(num_envs, np.int64)  # of the episodes
@@ -94,7 +91,7 @@ class SeededVectorEnv(SyncVectorEnv):
         except Exception as error:  # of another package
             reason = f"{type(error).__name__} {error}".strip()
             raise ConfigError(f"id: {self.id} cannot be made: {reason}") from error
-        return _with_vector_actions(self.id, _with_vectors(self.id, env, observation))
+        return _VectorActions(self.id, _with_vectors(self.id, env, observation))
 
     @property
     def entry_shapes(self) -> dict[str, tuple[int, ...]]:
@@ -104,7 +101,6 @@ class SeededVectorEnv(SyncVectorEnv):
         return {name: part.shape for name, part in parts.items()}
 
     def compute_reward(self, achieved: Any, desired: Any, info: Any) -> Any:
-        """Rewards for achieved and desired goals, (..., size)."""
         bare: Any = self.envs[0].unwrapped
         return bare.compute_reward(achieved, desired, info)
 
@@ -124,9 +120,8 @@ class SeededVectorEnv(SyncVectorEnv):
 
     def _seed(self, i: int) -> int:
         given, episode = int(self._seeds[i]), int(self._episodes[i])
-        if not episode:
-            return given
-        return int(np.random.SeedSequence((given, episode)).generate_state(1)[0])
+        derived = np.random.SeedSequence((given, episode)).generate_state(1)
+        return int(derived[0]) if episode else given
 
     def step(self, actions: Any) -> Any:
         """One step of all sub-environments; ended ones begin the next episode."""
@@ -220,30 +215,25 @@ def _with_vectors(id: str, env: Any, observation: str) -> Any:
     return FlattenObservation(env)
 
 
-class _Remembering(TransformAction):
-    """A transformation of actions that keeps the space before it."""
+class _VectorActions(TransformAction):
+    """Actions as vectors."""
 
-    def __init__(self, env: Any, function: Any, space: Any) -> None:
-        super().__init__(env, function, space)
-        self.original_action_space = env.action_space
+    def __init__(self, id: str, env: Any) -> None:
+        space: Any = env.action_space
+        self.choices = _choices(id, space)
 
+        def chosen(action: np.ndarray) -> Any:
+            if self.choices is None:
+                return np.reshape(action, space.shape)
+            start = np.asarray(getattr(space, "start", 0), space.dtype)
+            return (np.rint(action).astype(space.dtype).reshape(space.shape) + start)[()]
 
-def _with_vector_actions(id: str, env: Any) -> Any:
-    space = env.action_space
-    if isinstance(space, spaces.Box):
-        flat = spaces.Box(space.low.reshape(-1), space.high.reshape(-1), dtype=space.dtype.type)
-        return _Remembering(env, lambda action: np.reshape(action, space.shape), flat)
-    choices = _choices(id, space)
-    start = np.asarray(getattr(space, "start", 0))
-    count = 1 if isinstance(space, spaces.Discrete) else int(np.prod(space.shape))
-    shape = () if isinstance(space, spaces.Discrete) else space.shape
-
-    def chosen(action: np.ndarray) -> Any:
-        index = np.rint(action).astype(space.dtype).reshape(shape) + start.astype(space.dtype)
-        return index[()] if shape == () else index
-
-    assert choices is not None
-    return _Remembering(env, chosen, spaces.Box(0, choices - 1, (count,), np.float32))
+        if self.choices is None:
+            bounds = space.low.reshape(-1), space.high.reshape(-1)
+            flat = spaces.Box(*bounds, dtype=space.dtype.type)
+        else:
+            flat = spaces.Box(0, self.choices - 1, (int(np.prod(space.shape)),), np.float32)
+        super().__init__(env, chosen, flat)
 
 
 def _choices(id: str, space: Any) -> int | None:

@@ -17,7 +17,7 @@ import mjgym
 from mjgym import registry
 from mjgym.policies.network import PolicyError, load
 from mjgym.policies.run_errors import RunError
-from mjgym.util import atomic, bounded
+from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym.util.suggestions import or_else
 from mjgym_train import evaluation, metrics, score_table, tables
@@ -51,14 +51,7 @@ class Row:
 
 
 def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
-    """Score a run's last policy.
-
-    Args:
-        first_seed: of the episodes; default: drawn.
-
-    Returns:
-        The row, and the content of the policy's file.
-    """
+    """Score a run's last policy, by default on seeds drawn now; its row, and the policy's file."""
     settings, policy = run.settings(), run.policy()
     id = str(settings["id"])
     if id not in registry.ids():
@@ -66,12 +59,10 @@ def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
     content = score_table.packed(policy)
     low, high = SEEDS
     first = low + secrets.randbelow(high - low) if first_seed is None else first_seed
-    with contextlib.closing(evaluation.make(id, EPISODES, 1)) as envs:
-        found = evaluation.evaluate(policy, envs, range(first, first + EPISODES))
+    about = _evaluated(id, policy, first).about()
     lines = run.metrics()
     spent = [line.value for line in lines if line.metric == metrics.CPU_SECONDS]
-    learner = _learner(run)
-    about = found.about()
+    learner = run.fingerprint().get("learner", {})
     row = Row(
         datetime.now(UTC).date().isoformat(),
         id,
@@ -91,11 +82,9 @@ def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
     return row, content
 
 
-def _learner(run: Run) -> dict[str, Any]:
-    try:
-        return dict(bounded.read_json(run.fingerprint_file)["learner"])
-    except (ValueError, KeyError, TypeError):
-        return {}
+def _evaluated(id: str, policy: Any, first: int) -> evaluation.Evaluation:
+    with contextlib.closing(evaluation.make(id, EPISODES, 1)) as envs:
+        return evaluation.evaluate(policy, envs, range(first, first + EPISODES))
 
 
 def policy_file(row: Row, folder: Path = FOLDER) -> Path:
@@ -103,14 +92,7 @@ def policy_file(row: Row, folder: Path = FOLDER) -> Path:
 
 
 def read(folder: Path = FOLDER) -> list[Row]:
-    """The rows; empty without a leaderboard."""
-    file = folder / "rows.csv"
-    if not file.exists():
-        return []
-    try:
-        return tables.read(file, Row)
-    except (OSError, ValueError) as error:
-        raise RunError(f"{file} is damaged: {error}") from None
+    return tables.kept(folder / "rows.csv", Row)
 
 
 def add(row: Row, content: bytes, folder: Path = FOLDER) -> list[Path]:
@@ -135,9 +117,7 @@ def complaint(row: Row, folder: Path = FOLDER) -> str:
         return str(error)
     if hashlib.sha256(score_table.packed(policy)).hexdigest() != row.policy_sha256:
         return f"{file} is another policy"
-    with contextlib.closing(evaluation.make(row.id, EPISODES, 1)) as envs:
-        seeds = range(row.first_seed, row.first_seed + EPISODES)
-        mean = float(evaluation.evaluate(policy, envs, seeds).returns.mean())
+    mean = float(_evaluated(row.id, policy, row.first_seed).returns.mean())
     # Rounding makes episodes part on another processor: independent means may differ by this much.
     near = abs(mean - row.score) <= max(1e-3 * abs(row.score), 3 * row.standard_error)
     return "" if near else f"{row.id}: {row.score} in the row, {mean:.6g} from the weights"

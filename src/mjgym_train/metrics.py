@@ -17,9 +17,7 @@ FINAL = "final/return"  # mean over the 100 episodes of `mjgym evaluate`
 FINAL_SUCCESS = "final/success"  # the part of these episodes that succeeded at any time
 CPU_SECONDS = "speed/cpu_seconds"  # of the process that trains, all of its threads together
 TRAINING_RETURN = "training/return"  # mean over the episodes that have ended since the last line
-
 DIVERGED = "training/diverged"  # the part of these episodes whose simulation diverged
-
 
 MOST_BYTES = 2**26  # of a file
 
@@ -68,12 +66,7 @@ def write(path: Path, metrics: Iterable[Metric]) -> None:
 
 
 def read(path: str | Path) -> list[Metric]:
-    """The lines of a file; columns after the first six may be missing or different.
-
-    Raises:
-        FileError: it cannot be read, is not a table, lacks one of the first six columns, or a
-            number is invalid.
-    """
+    """The lines of a file; columns after the first six may be missing or different."""
     if Path(path).is_file() and not _begun(Path(path)):
         return []
     rows = csv.DictReader(io.StringIO(bounded.text(path, MOST_BYTES)))
@@ -96,17 +89,10 @@ def _begun(path: Path) -> bool:
 
 
 def _metric(row: dict[str, str]) -> Metric:
-    return Metric(
-        row["exp_name"],
-        row["env_name"],
-        int(float(row["seed"])),
-        row["metric"],
-        int(float(row["env_step"])),
-        float(row["value"]),
-        int(float(row.get("updates") or 0)),
-        float(row.get("wall_s") or 0),
-        row.get("machine") or "",
-    )
+    run = row["exp_name"], row["env_name"], int(float(row["seed"]))
+    spent = int(float(row.get("updates") or 0)), float(row.get("wall_s") or 0)
+    step, value = int(float(row["env_step"])), float(row["value"])
+    return Metric(*run, row["metric"], step, value, *spent, row.get("machine") or "")
 
 
 def keep_until(path: Path, env_step: int) -> None:

@@ -31,31 +31,21 @@ class Card:
         return f"---\n{self._metadata()}---\n\n{self._prose()}"
 
     def _metadata(self) -> str:
-        lines = [
-            "library_name: mjgym",
-            "pipeline_tag: reinforcement-learning",
-            "tags:",
-            *(f"- {tag}" for tag in ("reinforcement-learning", "mujoco", "gymnasium", self.id)),
-        ]
+        import yaml
+
+        kind = "reinforcement-learning"
+        about: dict[str, Any] = {"library_name": "mjgym", "pipeline_tag": kind}
+        about["tags"] = [kind, "mujoco", "gymnasium", self.id]
         if self.returns:
-            mean, std = np.mean(self.returns), np.std(self.returns)
-            lines += [
-                "model-index:",
-                f"- name: {self.algorithm or 'policy'}",
-                "  results:",
-                "  - task:",
-                "      type: reinforcement-learning",
-                "      name: reinforcement-learning",
-                "    dataset:",
-                f"      name: {self.id}",
-                f"      type: {self.id}",
-                "    metrics:",
-                "    - type: mean_reward",
-                f"      value: {mean:.2f} +/- {std:.2f}",
-                "      name: mean_reward",
-                "      verified: false",
-            ]
-        return "".join(f"{line}\n" for line in lines)
+            value = f"{np.mean(self.returns):.2f} +/- {np.std(self.returns):.2f}"
+            metric = {"type": "mean_reward", "value": value, "name": "mean_reward"}
+            result = {
+                "task": {"type": kind, "name": kind},
+                "dataset": {"name": self.id, "type": self.id},
+                "metrics": [{**metric, "verified": False}],
+            }
+            about["model-index"] = [{"name": self.algorithm or "policy", "results": [result]}]
+        return str(yaml.safe_dump(about, sort_keys=False))
 
     def _prose(self) -> str:
         text = f"# {self.id}\n\nA policy for `{self.id}` of mjgym {__version__}."

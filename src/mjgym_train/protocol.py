@@ -4,8 +4,7 @@ import csv
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from mjgym import registry
@@ -32,20 +31,13 @@ class Protocol:
     evaluations: int = 50  # during training, equally spaced in these steps
     evaluation_episodes: int = 10  # per evaluation
     seeds: tuple[int, ...] = evaluation.SEEDS  # of the episodes of the final score
-    others: Mapping[str, Any] = field(
-        default_factory=lambda: {
-            "minutes": None,
-            "cpu_minutes": None,
-            "env": {},
-            "evaluation_env": {},
-            "data": "",
-            "start_from": "",
-        }
-    )
 
     def settings(self) -> dict[str, Any]:
-        names = ("steps", "evaluations", "evaluation_episodes")
-        return {**{name: getattr(self, name) for name in names}, **self.others}
+        """Settings of a run that follows them."""
+        counts = ("steps", "evaluations", "evaluation_episodes")
+        others = {"minutes": None, "cpu_minutes": None, "data": "", "start_from": ""}
+        arguments: dict[str, Any] = {"env": {}, "evaluation_env": {}}
+        return {name: getattr(self, name) for name in counts} | others | arguments
 
 
 TABLE = Protocol()
@@ -114,31 +106,16 @@ def _check_settings(settings: Mapping[str, Any], protocol: Protocol) -> None:
 
 
 def _fingerprint(run: Run, settings: Mapping[str, Any]) -> dict[str, Any]:
-    content, file = (
-        _json(run.fingerprint_file, "it has not been trained"),
-        run.fingerprint_file.name,
-    )
-    learner = content.get("learner")
-    if not isinstance(learner, dict) or "source" not in learner:
-        raise RunError(f"{file} names no commit of the package")
+    _require(run.fingerprint_file.exists(), "it has not been trained")
+    content, file = run.fingerprint(), run.fingerprint_file.name
+    learner = content.get("learner", {})
+    _require("source" in learner, f"{file} names no commit of the package")
     commit, id = str(learner["source"]), content.get("id")
     _require(not commit.endswith("+"), f"the package had changes beside its commit {commit[:-1]}")
     known = bool(re.fullmatch(r"[0-9a-f]{40}", commit))
     _require(known, "the package was no checkout: there is no commit that it could name")
     of = f"{file} is of {id}, {run.config_file.name} of {settings['id']}"
     _require(id == settings["id"], of)
-    return content
-
-
-def _json(file: Path, missing: str) -> dict[str, Any]:
-    if not file.exists():
-        raise RunError(missing)
-    try:
-        content = bounded.read_json(file)
-    except bounded.FileError as error:
-        raise RunError(f"{file.name} is damaged: {error}") from None
-    if not isinstance(content, dict):
-        raise RunError(f"{file.name} is damaged: it is no mapping")
     return content
 
 
@@ -185,7 +162,6 @@ def _score(
 
 
 def policy_hash(run: Run) -> str:
-    """SHA-256 of a run's last policy file."""
     return hashlib.sha256(run.policy_file.read_bytes()).hexdigest()
 
 
@@ -207,21 +183,21 @@ def _rows(
     trained_with = evaluation.TRAINING_SEEDS[: settings["evaluation_episodes"]]
 
     def row(line: metrics.Metric, metric: str, value: float, seeds: tuple[int, ...]) -> Row:
-        lacking = f"the evaluation after {line.env_step} steps has no {metrics.CPU_SECONDS}"
-        older = "an older version of the package has written it"
-        _require(line.env_step in spent, f"{lacking}: {older}")
+        step = line.env_step
+        lacking = f"the evaluation after {step} steps has no {metrics.CPU_SECONDS}"
+        _require(step in spent, f"{lacking}: an older version of the package has written it")
         return Row(
             method,
             line.env_name,
             line.seed,
             metric,
-            line.env_step,
+            step,
             float(f"{value:.6g}"),
             line.updates,
             round(line.wall_s, 1),
             machine,
-            round(spent[line.env_step], 1),
-            line.env_step // repeat,
+            round(spent[step], 1),
+            step // repeat,
             repeat,
             config,
             _span(seeds),

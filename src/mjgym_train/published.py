@@ -38,7 +38,6 @@ Rows = Sequence[dict[str, str]]
 
 
 def our_name(metric: str) -> str:
-    """The name of a quantity in this package; unknown names are returned unchanged."""
     return NAMES.get(metric, metric)
 
 

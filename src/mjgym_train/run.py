@@ -54,7 +54,6 @@ class Run(RunFolder):
                 self._held = False
 
     def create(self, config: Config) -> None:
-        """Make the folder for a new run."""
         self.require_new()
         self.keep(config)
 
@@ -79,20 +78,12 @@ class Run(RunFolder):
     def clear(self) -> None:
         """Remove the files of a run, and nothing else."""
         try:
-            for file in (
-                self.config_file,
-                self.metrics_file,
-                self.policy_file,
-                self.critics_file,
-                self.best_file,
-                self.checkpoint_file,
-                self.fingerprint_file,
-                self.evaluation_file,
-            ):
-                file.unlink(missing_ok=True)
-            for folder in (self.tensorboard, self.source, self.kept):
-                if folder.is_dir():
-                    shutil.rmtree(folder)
+            for place in vars(self).values():
+                if isinstance(place, Path) and place != self.path:
+                    if place.is_dir():
+                        shutil.rmtree(place)
+                    else:
+                        place.unlink(missing_ok=True)
         except OSError as error:
             raise RunError(f"{self.path} cannot be replaced: {error.strerror}") from error
 
@@ -128,19 +119,31 @@ class Run(RunFolder):
 
     def score(self) -> dict[str, Any]:
         """The result of `mjgym evaluate`; empty if the policy has not been scored."""
-        if not self.evaluation_file.exists():
+        name, found = self.evaluation_file.name, self._content(self.evaluation_file)
+        if found is None:
             return {}
-        name = self.evaluation_file.name
-        try:
-            found = bounded.read_json(self.evaluation_file)
-        except FileError as error:
-            raise RunError(f"{name} is damaged: {error}") from None
-        columns = [found.get(name) for name in SCORED] if isinstance(found, dict) else [None]
-        mean = found.get("mean") if isinstance(found, dict) else None
-        for column in (*columns, [mean]):
+        for column in (*(found.get(name) for name in SCORED), [found.get("mean")]):
             if not isinstance(column, list) or any(type(x) not in (int, float) for x in column):
                 raise RunError(f"{name} is damaged: its returns, mean or seeds are no numbers")
-        return dict(found)
+        return found
+
+    def fingerprint(self) -> dict[str, Any]:
+        """All but the settings that results depend on; empty if the run has not begun."""
+        found = self._content(self.fingerprint_file) or {}
+        for name in ("machine", "learner"):
+            if not isinstance(found.get(name, {}), dict):
+                raise RunError(f"{self.fingerprint_file} is damaged: its {name} is no mapping")
+        return found
+
+    def _content(self, file: Path) -> dict[str, Any] | None:
+        """The mapping in a JSON file; None if there is no file."""
+        try:
+            found = bounded.read_json(file) if file.exists() else None
+        except FileError as error:
+            raise RunError(f"{file.name} is damaged: {error}") from None
+        if found is not None and not isinstance(found, dict):
+            raise RunError(f"{file.name} is damaged: it is no mapping")
+        return found
 
     def write_json(self, file: Path, content: Mapping[str, Any]) -> None:
         atomic.write_text(file, json.dumps(content, indent=2) + "\n")

@@ -70,14 +70,7 @@ def run_file(method: str, id: str, seed: int, folder: Path = FOLDER) -> Path:
 
 
 def read(folder: Path = FOLDER) -> list[Row]:
-    """The rows of a table; empty if there is no table."""
-    path = results_file(folder)
-    if not path.exists():
-        return []
-    try:
-        return tables.read(path, Row)
-    except (OSError, ValueError) as error:
-        raise RunError(f"{path} is damaged: {error}") from None
+    return tables.kept(results_file(folder), Row)
 
 
 def settings_of_method(method: str, folder: Path = FOLDER) -> dict[str, Any] | None:
@@ -92,7 +85,6 @@ def settings_of_method(method: str, folder: Path = FOLDER) -> dict[str, Any] | N
 
 
 def config_hash(settings: Mapping[str, Any]) -> str:
-    """A hash of a method's settings, 12 hexadecimal digits."""
     text = json.dumps(settings, sort_keys=True, default=list)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -110,10 +102,12 @@ def add(entry: Entry, folder: Path = FOLDER) -> list[Path]:
     Either all of them are written or none. Several processes may add runs at the same time.
     """
     with atomic.alone(folder):
-        return _add(entry, folder)
+        contents = _contents(entry, folder)
+        atomic.write_together(contents)
+    return list(contents)
 
 
-def _add(entry: Entry, folder: Path) -> list[Path]:
+def _contents(entry: Entry, folder: Path) -> dict[Path, bytes]:
     before = read(folder)
     first = entry.rows[0]
     key = entry.method, first.env_name, first.seed
@@ -144,8 +138,7 @@ def _add(entry: Entry, folder: Path) -> list[Path]:
         contents[about.with_suffix(".npz")] = policy
         kept["policy_file"] = about.with_suffix(".npz").name
     contents[about] = _yaml(kept)
-    atomic.write_together(contents)
-    return list(contents)
+    return contents
 
 
 def _yaml(content: Mapping[str, Any]) -> bytes:

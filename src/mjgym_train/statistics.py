@@ -85,10 +85,9 @@ def interval(
     """Percentile interval of a stratified bootstrap; None if a task has fewer than `LEAST_RUNS`.
 
     Runs are resampled within each task, as in rliable, but one fewer than there are, so that the
-    spread is unbiased for few runs (McCarthy and Snowden, 1985).
-
-    Simulated with 8 tasks, 95 % intervals of the interquartile mean have a coverage of 91 % for 3
-    runs each and 94 % for 10; with full resampling, of 86 % and 93 %.
+    spread is unbiased for few runs (McCarthy and Snowden, 1985). Simulated with 8 tasks, 95 %
+    intervals of the interquartile mean have a coverage of 91 % for 3 runs each and 94 % for 10;
+    with full resampling, of 86 % and 93 %.
     """
     if min(map(len, scores)) < LEAST_RUNS:
         return None

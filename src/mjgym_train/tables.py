@@ -7,6 +7,8 @@ from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+from mjgym.policies.run_errors import RunError
+
 T = TypeVar("T")
 
 
@@ -25,6 +27,14 @@ def read(path: Path, cls: type[T]) -> list[T]:
     if header != columns(cls):
         raise ValueError(f"its columns are {', '.join(header)}, not {', '.join(columns(cls))}")
     return [cls(*(kind(cell) for kind, cell in zip(kinds, line, strict=True))) for line in lines]
+
+
+def kept(path: Path, cls: type[T]) -> list[T]:
+    """The rows of a file, none without a file; RunError if it is damaged."""
+    try:
+        return read(path, cls) if path.exists() else []
+    except (OSError, ValueError) as error:
+        raise RunError(f"{path} is damaged: {error}") from None
 
 
 def text(rows: Iterable[Any], cls: Any) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -278,16 +279,19 @@ class TestDiscounts:
 
     def test_what_the_actor_maximises(self):
         def of_heads(acting_value):
-            return discounts.of_heads("hyperbolic", 0.99, 4, 0.1, acting_value)[1]
+            return discounts.of_heads(replace(hyperbolic, acting_value=acting_value))[1]
 
+        hyperbolic = TD3Config(discounting="hyperbolic", heads=4, hyperbolic_k=0.1)
         assert of_heads("largest") == [0, 0, 0, 1]
         assert of_heads("mean") == [0.25] * 4
         assert of_heads("hyperbolic") == discounts.hyperbolic_weights(4, 0.1, 0.99)
-        assert discounts.of_heads("exponential", 0.9, 4, 0.1, "mean") == ([0.9], [1.0])
+        assert discounts.of_heads(TD3Config(discount=0.9, heads=4)) == ([0.9], [1.0])
 
     def test_heads_that_are_all_alike_are_refused(self):
         with pytest.raises(ConfigError, match="hyperbolic_k"):
-            discounts.of_heads("hyperbolic", 0.5, 4, 0.001, "mean")
+            discounts.of_heads(
+                TD3Config(discounting="hyperbolic", discount=0.5, hyperbolic_k=0.001)
+            )
 
 
 class TestNormalizer:

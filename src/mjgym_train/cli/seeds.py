@@ -31,11 +31,7 @@ def seeds_of(text: str, hint: str) -> tuple[int, ...]:
 
 
 def run_each(commands: Mapping[int, Sequence[str]], jobs: int) -> bool:
-    """Run `mjgym` once per seed, in processes; prefix their output with the seed.
-
-    Returns:
-        Whether all of them succeeded.
-    """
+    """Run `mjgym` once per seed, in processes; prefix their output. True if all succeeded."""
     out = console()
 
     def run(seed: int) -> bool:

@@ -1,7 +1,6 @@
 """Find the policy that a command works on: of a run, a file, or the bundled one of an id."""
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,7 +78,7 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
     run = Run(path)
     with refusing(RunError, hint=HINT):
         settings, policy = run.settings(), run.policy()
-    env = _evaluated(settings)
+    env = {**settings["env"], **settings.get("evaluation_env", {})}
     used = {"module": settings["module"], "id": settings["id"], "env": env}
     if module is not None:
         used["module"] = ""
@@ -87,10 +86,6 @@ def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
     if used["module"]:
         import_named(used["module"])
     return Subject(str(path), policy, _id_of(run, used["id"], trust), env, _last_step(run), run)
-
-
-def _evaluated(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {**settings["env"], **settings.get("evaluation_env", {})}
 
 
 def _id_of(run: "Run", id: str, trust: bool) -> str:

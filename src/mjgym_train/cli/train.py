@@ -219,8 +219,7 @@ def _command_words(
     run: "Run", files: list[Path], settings: list[str], given: dict[str, Any]
 ) -> list[str]:
     module = f"{given['module']}:" if given["module"] else ""
-    values = {name: value for name, value in given.items() if name in NUMBERS}
-    named = [(f"--{name.replace('_', '-')}", value) for name, value in values.items()]
+    named = [(f"--{name.replace('_', '-')}", given[name]) for name in NUMBERS if name in given]
     named += [("--config", file) for file in files] + [("--out", run.path)]
     flat = [str(word) for option in named for word in option]
     return ["train", given["algorithm"], f"{module}{given['id']}", *settings, *flat]
@@ -251,7 +250,7 @@ def _new(
             f"data: {given['algorithm']} learns from its own latest steps alone; bc, td3_bc, iql,"
             " sac, td3, ddpg and d4pg take a dataset"
         )
-    _require_trusted(files, settings, trust)
+    _require_trusted(_contents(files), settings, trust)
     config = read(cls, files, settings, **given)
     if all(getattr(config, name) is None for name in BUDGETS):
         config = dataclasses.replace(config, minutes=MINUTES)
@@ -284,8 +283,7 @@ def _resumed(
         if kept[name] != given[name]:
             raise RunError(f"{folder} is a run of {kept[name]}, not of {given[name]}")
     kept |= {"module": "", "algorithm": ""}  # both are on the command line
-    _require_trusted_settings(run.config_file, kept, settings, trust)
-    _require_trusted(files, settings, trust)
+    _require_trusted({run.config_file: kept, **_contents(files)}, settings, trust)
     cls = algorithms.find(given["algorithm"]).Config
     if set(BUDGETS) & set(given):
         given = dict.fromkeys(BUDGETS) | given
@@ -303,23 +301,22 @@ def _resumed(
     return run, config
 
 
-def _require_trusted(files: list[Path], settings: list[str], trust: bool) -> None:
+def _contents(files: list[Path]) -> dict[Path, dict[str, Any]]:
     from mjgym.policies.settings_files import entries
 
-    for file in files:
-        content = {name: value for name, value, _ in entries(file)}
-        _require_trusted_settings(file, content, settings, trust)
+    return {file: {name: value for name, value, _ in entries(file)} for file in files}
 
 
-def _require_trusted_settings(
-    file: Path, content: dict[str, Any], settings: list[str], trust: bool
+def _require_trusted(
+    contents: dict[Path, dict[str, Any]], settings: list[str], trust: bool
 ) -> None:
-    """Refuse code that a file names and the command line does not repeat."""
+    """Refuse code that files name and the command line does not repeat."""
     from mjgym_train.config import value_of
     from mjgym_train.run import code_of
 
     named = code_references.outside([value_of(text.partition("=")[2]) for text in settings])
-    require_trust(file, [text for text in code_of(content) if text not in named], trust)
+    for file, content in contents.items():
+        require_trust(file, [text for text in code_of(content) if text not in named], trust)
 
 
 def require_trust(file: Path, code: list[str], trust: bool) -> None:
@@ -351,18 +348,11 @@ def _module(id: str, context: typer.Context) -> str:
 
 
 def default_folder(algorithm: str, id: str, seed: int) -> Path:
-    """The run folder if the user names none."""
     task = re.sub(r"-v\d+$", "", id.rpartition("/")[2])
     return Path("runs") / f"{algorithm.rpartition(':')[2].lower()}_{task}_{seed}"
 
 
 # Run.
-
-
-def _set_up(config: Any) -> None:
-    if config.module:
-        load(config.module)
-    import_own(vars(config))
 
 
 Prepared = list[tuple["Run", "Config"]]  # the run, or those of trainers side by side
@@ -412,7 +402,11 @@ def _trained(
     if cluster:
         from mjgym_train.learn.cluster import ClusterTrainer
 
-        setup = functools.partial(_set_up, config)
+        def setup() -> None:
+            if config.module:
+                load(config.module)
+            import_own(vars(config))
+
         made = ClusterTrainer(
             run, config, others=others, resume=resume, show=show, setup=setup, **cluster
         )
@@ -452,17 +446,14 @@ def _print(run: "Run", config: "Config", final: "Progress") -> None:
     out, folder = console(), run.path
     episodes = config.evaluation_episodes
     score = "" if final.score is None else f"{final.score:.1f}"
-    out.print(
-        facts(
-            {
-                "run": str(folder),
-                "steps": f"{final.env_step:,}",
-                "updates": f"{final.updates:,}",
-                "minutes": f"{final.seconds / 60:.1f}",
-                "return": score and f"{score}, last evaluation in training, {episodes} episodes",
-            }
-        )
-    )
+    about = {
+        "run": str(folder),
+        "steps": f"{final.env_step:,}",
+        "updates": f"{final.updates:,}",
+        "minutes": f"{final.seconds / 60:.1f}",
+        "return": score and f"{score}, last evaluation in training, {episodes} episodes",
+    }
+    out.print(facts(about))
     if final.fraction < 1:
         out.print("it was stopped before its end: continue it with --resume", soft_wrap=True)
     else:

@@ -71,27 +71,25 @@ class Report:
 def distributed_algorithm(name: str) -> type[OffPolicyAgent] | type[A3C]:
     """Look up an algorithm that learns from samplers."""
     found = algorithms.find(name)
-    others = (
-        "td3, ddpg, d4pg, sac, dqn and rainbow learn from a replay buffer, a3c from samplers'"
-        " gradients"
+    offline = issubclass(found.Config, OfflineSettings)
+    if issubclass(found, OffPolicyAgent | A3C) and not offline:
+        return found
+    reason = "a dataset alone, without samplers"
+    if not offline:
+        reason = (
+            "its own latest steps, not from samplers', which would wait for each update as one"
+            " process with more threads does"
+        )
+    raise ConfigError(
+        f"algorithm: {name} learns from {reason}; td3, ddpg, d4pg, sac, dqn and rainbow learn from"
+        " a replay buffer, a3c from samplers' gradients"
     )
-    if issubclass(found.Config, OfflineSettings):
-        raise ConfigError(
-            f"algorithm: {name} learns from a dataset alone, without samplers; {others}"
-        )
-    if not issubclass(found, OffPolicyAgent | A3C):
-        raise ConfigError(
-            f"algorithm: {name} learns from its own latest steps, not from samplers', which would"
-            f" wait for each update as one process with more threads does; {others}"
-        )
-    return found
 
 
 class Sampler:
     """Sub-environments that act; as a Ray actor, in a separate process.
 
-    Args:
-        index: of the sampler; with the run's seed and the steps so far it determines the seeds.
+    The run's seed, its index and the steps so far determine the seeds.
     """
 
     def __init__(self, config: Any, index: int, setup: Callable[[], None] | None) -> None:
@@ -108,11 +106,7 @@ class Sampler:
         return dataclasses.replace(self._config, seed=seed, torch_threads=1)
 
     def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
-        """Act for one fragment.
-
-        Returns:
-            The fragment, and None, whose arrival signals the end without fetching the fragment.
-        """
+        """A fragment, and None, whose arrival signals the end without fetching the fragment."""
         config = self._config
         if self._acting is None:
             own = dataclasses.replace(self._seeded(env_step), data="", demonstrations=None)
@@ -161,14 +155,9 @@ class Worker(Sampler):
 
 def weights(agent: nn.Module) -> Arrays:
     """Weights needed for acting: actors, encoders and observation statistics."""
-    arrays = {}
-    for name, value in agent.state_dict().items():
-        if not _NOT_SENT.search(name):
-            arrays[name] = value.numpy().copy()
-    return arrays
-
-
-_NOT_SENT = re.compile(r"(^|\.)(critics|target_\w+|exploration)\.")
+    not_sent = re.compile(r"(^|\.)(critics|target_\w+|exploration)\.")
+    values = agent.state_dict().items()
+    return {name: value.numpy().copy() for name, value in values if not not_sent.search(name)}
 
 
 _PLACES = 2**40  # more than there are in a buffer
@@ -185,11 +174,7 @@ class Shards:
         return sum(map(len, self._buffers))
 
     def choose(self, sampler: int, *, begun: bool) -> None:
-        """Select the sampler that adds the next steps.
-
-        Args:
-            begun: whether it has just started, so that its steps do not continue earlier ones.
-        """
+        """Select the sampler that adds the next steps; if begun, they continue no earlier ones."""
         self._chosen = sampler
         if begun:
             self._buffers[sampler].cut()
@@ -210,6 +195,7 @@ class Shards:
         return batch if batch.place is None else replace(batch, place=batch.place + shift)
 
     def prioritize(self, places: Tensor, losses: Tensor) -> None:
+        """Take losses of drawn transitions as their priorities."""
         for k, buffer in enumerate(self._buffers):
             own = places // _PLACES == k
             buffer.prioritize(places[own] % _PLACES, losses[own])
@@ -218,6 +204,7 @@ class Shards:
         return {"shards": [buffer.state_dict() for buffer in self._buffers]}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take the contents of as many buffers."""
         if len(state["shards"]) != len(self._buffers):
             raise RunError(
                 f"the checkpoint holds transitions of {len(state['shards'])} samplers, not of "
@@ -230,8 +217,7 @@ class Shards:
 class RemoteCollector(Collector):
     """Collector that takes its steps from the samplers of other processes, in the order of arrival.
 
-    Attributes:
-        begun: whether that was the first step of its life.
+    A step is `begun` if it is the first in the life of its sampler.
     """
 
     def __init__(self, config: Any, samplers: int, take: Callable[[], tuple[int, Any]]) -> None:
@@ -258,11 +244,9 @@ class RemoteCollector(Collector):
         return transition
 
     def state_dict(self) -> dict[str, Any]:
-        """Number of samplers; the samplers themselves start over."""
         return {"samplers": self._samplers}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Check that the run had samplers."""
         if "samplers" not in state:
             raise RunError("the run acted in its own process: go on with it without --ray")
 
@@ -277,15 +261,7 @@ def _steps(fragment: Fragment) -> Iterator[tuple[Transition, list[float], Tensor
 class _FromSamplers(Trainer):
     """A run that learns from messages of samplers."""
 
-    def __init__(
-        self,
-        run: Run,
-        config: Any,
-        *,
-        samplers: int,
-        take: Callable[[], tuple[int, Any]],
-        resume: bool,
-    ) -> None:
+    def __init__(self, run: Run, config: Any, samplers: int, take: Any, *, resume: bool) -> None:
         self._samplers, self._take = samplers, take
         algorithm: Any = distributed_algorithm(config.algorithm)
         super().__init__(run, config, algorithm, resume=resume)
@@ -367,9 +343,7 @@ class TrainerActor:
             self._new_files()  # mark them as known
             asynchronous = issubclass(distributed_algorithm(config.algorithm), A3C)
             learner: Any = AsynchronousLearner if asynchronous else Learner
-            self._learner = learner(
-                Run(folder), config, samplers=self._samplers, take=self._take, resume=resume
-            )
+            self._learner = learner(Run(folder), config, self._samplers, self._take, resume=resume)
             self._publish()
             self._begun.set()
             error = None

@@ -1,8 +1,8 @@
 """Replay buffer; n-step returns and histories are assembled when sampling."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,7 +32,7 @@ class Batch:
     pictures: tuple[Tensor, Tensor] | None = None
 
     def over(self, n_step: int) -> "Batch":
-        """Return the transitions whose rewards span `n_step` steps."""
+        """The transitions whose rewards span `n_step` steps."""
         return next(one for one in (self, *self.shorter) if one.rewards.shape[1] == n_step)
 
     def recent(self, history: int) -> "Batch":
@@ -45,59 +45,23 @@ class Batch:
         )
 
     def at(self, rows: Tensor | slice) -> "Batch":
-        tensors = (None if value is None else value[rows] for value in self._tensors())
-        return _batch(tensors, (one.at(rows) for one in self.shorter))
+        return self._mapped(lambda value: value[rows])
 
     def beside(self, other: "Batch") -> "Batch":
-        """These transitions and others in one batch."""
-        pairs = zip(self._tensors(), other._tensors(), strict=True)
-        shorter = zip(self.shorter, other.shorter, strict=True)
-        joined = (None if one is None else torch.cat([one, two]) for one, two in pairs)
-        return _batch(joined, (a.beside(b) for a, b in shorter))
+        return self._mapped(lambda *values: torch.cat(values), other)
 
     def split(self, size: int) -> "list[Batch]":
-        """Batches of `size` each."""
         starts = range(0, len(self.action), size)
         return [self.at(slice(k, k + size)) for k in starts]
 
-    def _tensors(self) -> list[Any]:
-        return [getattr(self, name) for name in _TENSORS]
-
-
-_TENSORS = [field.name for field in fields(Batch) if field.name != "shorter"]
-
-
-def _batch(tensors: Iterable[Any], shorter: Iterable[Batch]) -> Batch:
-    values: dict[str, Any] = dict(zip(_TENSORS, tensors, strict=True))
-    return Batch(**values, shorter=tuple(shorter))
-
-
-class Replay(Protocol):
-    """Interface of a replay buffer."""
-
-    def __len__(self) -> int:
-        """Transitions that can be drawn."""
-        ...
-
-    def add(self, **step: Tensor) -> None:
-        """Store a step of every sub-environment."""
-        ...
-
-    def sample(self, count: int) -> Batch:
-        """Transitions drawn uniformly, with replacement."""
-        ...
-
-    def prioritize(self, places: Tensor, losses: Tensor) -> None:
-        """Take the losses of drawn transitions, (B,) each, as their priorities."""
-        ...
-
-    def state_dict(self) -> dict[str, Any]:
-        """Contents, for a checkpoint."""
-        ...
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Restore contents from `state_dict`."""
-        ...
+    def _mapped(self, function: Callable[..., Tensor], *others: "Batch") -> "Batch":
+        """Apply a function to the tensors of some batches, name by name."""
+        made: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                made[name] = function(value, *(getattr(other, name) for other in others))
+        shorter = zip(self.shorter, *(other.shorter for other in others), strict=True)
+        return Batch(**made, shorter=tuple(one._mapped(function, *rest) for one, *rest in shorter))
 
 
 class ReplayBuffer:
@@ -108,7 +72,6 @@ class ReplayBuffer:
 
     Args:
         size: capacity in transitions, over all sub-environments.
-        observation_size: numbers in an observation, or the shape of an image, stored as uint8.
         shorter: lengths below `n_step` over which the same transitions are returned as well.
     """
 
@@ -148,13 +111,7 @@ class ReplayBuffer:
         return min(self._added, self._length) * self.num_envs
 
     def add(self, **step: Tensor) -> None:
-        """Store a step of every sub-environment, arrays with a leading axis of `num_envs`.
-
-        Args:
-            **step: `observation`, `action`, `reward`, `following` (the observation after the step,
-                also at the end of the episode), `terminated`, `ended` (terminated or truncated) and
-                `age` (step of the episode).
-        """
+        """Store a step of every sub-environment, the entries of a `Transition`."""
         first = self._added % self._length * self.num_envs
         for name, array in self._arrays.items():
             if name != "following" or self._latest is None:
@@ -162,7 +119,7 @@ class ReplayBuffer:
         self._added += 1
         if self._latest is not None:
             self._latest = step["following"].clone()
-            self._keep_ends()
+        self._keep_ends()
 
     def cut(self) -> None:
         """End the stored episodes: the next steps do not continue them."""
@@ -172,7 +129,7 @@ class ReplayBuffer:
             self._keep_ends()
 
     def _keep_ends(self) -> None:
-        """Keep the images to which the newest steps have led where their episodes end."""
+        """Note the episodes that the newest steps have ended, by the images that they led to."""
         if self._latest is not None:
             last = (self._added - 1) % self._length * self.num_envs
             ended = self._arrays["ended"][last : last + self.num_envs].nonzero()[:, 0]
@@ -190,7 +147,7 @@ class ReplayBuffer:
         raise NotImplementedError("all transitions are drawn alike")
 
     def _places(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
-        """Indices of time and sub-environment of uniformly drawn steps, (count,) each."""
+        """Time and sub-environment of uniformly drawn steps, (count,) each."""
         stored = min(self._added, self._length)
         time = torch.randint(stored, (count,), generator=generator) + self._added - stored
         return time, torch.randint(self.num_envs, (count,), generator=generator)
@@ -207,7 +164,7 @@ class ReplayBuffer:
     def _steps(
         self, time: Tensor, env: Tensor, oldest: int, n_step: int
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Rewards, their number, the following observations and whether the episode terminates."""
+        """Rewards, their number, the following observations and terminations."""
         count = len(time)
         going = torch.ones(count, dtype=torch.bool)
         rewards, last = [], time
@@ -250,6 +207,7 @@ class ReplayBuffer:
         return drawn.view(*rows.shape, *drawn.shape[1:])
 
     def state_dict(self) -> dict[str, Any]:
+        """Contents, for a checkpoint."""
         stored = min(self._added, self._length) * self.num_envs
         arrays = {name: array[:stored].clone() for name, array in self._arrays.items()
                   if name != "following" or self._latest is None}  # fmt: skip
@@ -259,6 +217,7 @@ class ReplayBuffer:
         return {"added": self._added, "arrays": arrays, "latest": self._latest, "ends": ends}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Restore contents of `state_dict`."""
         self._added = state["added"]
         for name, array in state["arrays"].items():
             self._arrays[name][: len(array)] = array

@@ -41,5 +41,4 @@ def load(file: Path, use: Callable[[dict[str, Any]], T]) -> T:
 
 
 def first_lines(error: Exception) -> str:
-    """The first two lines of an error's message, as one."""
     return " ".join(line.strip() for line in str(error).splitlines()[:2])

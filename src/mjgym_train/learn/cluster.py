@@ -48,14 +48,8 @@ class ClusterTrainer:
         config: its settings; `num_envs` and `threads` are per sampler.
         others: folders and settings of further trainers, which learn from the same fragments. Of K
             trainers, trainer k has the samplers k, k + K, k + 2 K and so on act.
-        address: of the cluster, as in `ray.init`; by default RAY_ADDRESS, or a new one on this
-            machine alone.
+        address: as in `ray.init`; by default RAY_ADDRESS, or a cluster on this machine alone.
         setup: called first in every process, e.g. to register tasks.
-
-    Raises:
-        ConfigError: the algorithm learns from its own latest steps alone, or there are fewer
-            samplers than trainers.
-        RunError: Ray is not installed.
     """
 
     def __init__(
@@ -92,9 +86,8 @@ class ClusterTrainer:
         runs = [(run, config), *others]
         names = [f"trainer {k}" for k in range(len(runs))] if others else [TRAINER]
         self.trainers = [_Learning(name, *of) for name, of in zip(names, runs, strict=True)]
-        self._address, self._resume = address, resume
+        self._address, self._resume, self._setup = address, resume, setup
         self._show = show or (lambda progress: None)
-        self._setup = setup
         self._count = samplers
         self.samplers: list[Any] = []  # handles of the actors
         self._policies: dict[int, Any] = {}  # references to the weights by which each shall act
@@ -107,20 +100,17 @@ class ClusterTrainer:
         self._stop = True
 
     def train(self) -> list[Progress]:
-        """Train until the budget is spent or SIGINT or SIGTERM arrives, and keep the state.
-
-        A second SIGINT interrupts at once.
-
-        Returns:
-            How far each trainer has come.
-        """
+        """Train as `Trainer.train` does; returns how far each trainer has come."""
         ray = self._ray
         shared = ray.is_initialized()
         address = self._address or os.environ.get("RAY_ADDRESS")
-        if not shared and not address:
-            self._require_cores()
         learning = sum(trainer.config.torch_threads for trainer in self.trainers)
         acting = sum(self._teacher(index).config.threads for index in range(self._count))
+        if not shared and not address and acting > (cores := allowed_cores()):
+            raise RunError(
+                f"{self._count} samplers take {acting} cores, and this machine has {cores}: take"
+                " fewer samplers or threads, or the cores of a cluster (--address)"
+            )
         with _connected(ray, address, acting + learning), signalled(self.stop):
             try:
                 for trainer in self.trainers:
@@ -139,16 +129,6 @@ class ClusterTrainer:
     def _teacher(self, index: int) -> _Learning:
         """The trainer by whose policy a sampler acts."""
         return self.trainers[index % len(self.trainers)]
-
-    def _require_cores(self) -> None:
-        """Raise RunError if the samplers alone need more cores than this machine has."""
-        needed = sum(self._teacher(index).config.threads for index in range(self._count))
-        cores = allowed_cores()
-        if needed > cores:
-            raise RunError(
-                f"{self._count} samplers take {needed} cores, and this machine has {cores}: take"
-                " fewer samplers or threads, or the cores of a cluster (--address)"
-            )
 
     def _make_sampler(self, index: int) -> Any:
         sampler, config = self._ray.remote(self._sampler), self._teacher(index).config

@@ -20,10 +20,7 @@ from mjgym_train.config import Config
 from mjgym_train.gymnasium_envs import make_envs
 
 Size = int | tuple[int, int, int]
-"""Size of an observation: numbers in a vector, or height, width and channels of an image.
-
-Images of several cameras are stacked along their channels.
-"""
+"""Numbers in a vector, or height, width and channels of an image, those of all cameras together."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +42,6 @@ class Collector:
     A batch that returns tensors (`env.backend=warp`) is used on its device: all other tensors here
     and the networks are on the same device.
 
-    Attributes:
-        choices: of each number of a discrete action; None for continuous actions.
-        observation_size: numbers in an observation, or the shape of an image; with
-            `history_actions`, the action before it included.
-        weights: of the observation's numbers, (size,); None without such a setting.
-        stack: the last observations, (n, history, ...), the current one last.
-        returns: of the complete episodes that ended with the last step.
-        diverged: episodes that the last step ended as a divergence, (n,) bool.
-        sampler: index of the sampler that took the last step; 0 without samplers.
-
     Raises:
         ConfigError: observations are neither vectors nor colour images of one size.
     """
@@ -75,22 +62,22 @@ class Collector:
             if not isinstance(self.observation_size, int):
                 raise ConfigError("history_actions: go with vectors, not with pictures")
             self.observation_size += len(self.low)
+        # Of each number of a discrete action; None for continuous actions.
         self.choices: int | None = getattr(self.envs.unwrapped, "choices", None)
-        self.returns: list[float] = []
-        self.sampler = 0
-        self.stack: Tensor
+        self.returns: list[float] = []  # of the complete episodes that ended with the last step
+        self.sampler = 0  # that took the last step
+        self.stack: Tensor  # the last observations, (n, history, ...), the current one last
         self.weights = self._entry_weights()
         with self.use():
             self._low, self._range = self._tensor(self.low), self._tensor(self.high - self.low)
             self._sums = torch.zeros(n, dtype=torch.float64)  # of rewards
             self._age = torch.zeros(n, dtype=torch.int32)
-            self.diverged = torch.zeros(n, dtype=torch.bool)
+            self.diverged = torch.zeros(n, dtype=torch.bool)  # episodes, by the last step
             self._whole = torch.ones(n, dtype=torch.bool)  # whether episodes began at their start
 
     def _entry_weights(self) -> np.ndarray | None:
         """Weights of the observation's numbers, (size,), from the settings of its entries."""
-        by_name = self._config.entry_weights
-        if not by_name:
+        if not (by_name := self._config.entry_weights):
             return None
         shapes = self.envs.unwrapped.entry_shapes
         for name in by_name:
@@ -128,15 +115,12 @@ class Collector:
 
     @property
     def observation(self) -> Tensor:
-        """The current observations, (n, ...)."""
         return self.stack[:, -1]
 
     def observed(self, recorded: Any) -> np.ndarray | None:
         """Recorded observations as used for learning, (rows, ...); None if they do not match.
 
-        Args:
-            recorded: rows of an array or of a dict's entries, in any order; extra entries are
-                ignored.
+        Entries of a dict may have any order, and extra ones are ignored.
         """
         space = self.envs.single_observation_space
         names = list(getattr(space, "spaces", self.envs.unwrapped.entry_shapes))
@@ -160,12 +144,7 @@ class Collector:
         return rows if len(shape) == 3 else rows.astype(np.float32)
 
     def step(self, action: Tensor) -> Transition:
-        """One decision in all sub-environments; ended episodes are reset.
-
-        Args:
-            action: (n, action size), within -1 and 1, scaled to the bounds and repeated for
-                `action_repeat` control steps.
-        """
+        """One decision in all sub-environments, (n, action size); ended episodes are reset."""
         scaled = self._low + (action + 1) / 2 * self._range
         batch = scaled if self._gives_tensors else scaled.cpu().numpy()
         now, following, rewards, terminated, self.diverged, ended = self._repeated(batch)
@@ -173,13 +152,7 @@ class Collector:
             following = torch.cat([following, action], 1)
             now = torch.cat([now, torch.where(ended[:, None], 0.0, action)], 1)
         transition = Transition(
-            observation=self.observation,
-            action=action,
-            reward=rewards.float(),
-            following=following,
-            terminated=terminated,
-            ended=ended,
-            age=self._age,
+            self.observation, action, rewards.float(), following, terminated, ended, self._age
         )
         self._sums += rewards
         self._age = torch.where(ended, 0, self._age + 1)

@@ -33,13 +33,7 @@ class Critic(Protocol):
         """Mean returns, (...), of outputs (..., size)."""
 
     def backup(self, outputs: Tensor, reward: Tensor, discount: Tensor) -> Tensor:
-        """Target, (..., size), of reward + discount * return.
-
-        Args:
-            outputs: (..., size) of the target critic, for the return.
-            reward: (...), sum of discounted rewards.
-            discount: (...) of the return, 0 if nothing follows.
-        """
+        """Target, (..., size), of reward + discount * the return of outputs, (..., size)."""
 
     def loss(self, outputs: Tensor, target: Tensor) -> Tensor:
         """Losses, (...), of outputs (..., size)."""
@@ -72,10 +66,10 @@ class ReturnRange:
     to a return in size, and known immediately.
     """
 
-    lowest_reward: float = 0.0  # so far
-    highest_reward: float = 0.0  # so far
-    lowest_return: float = 0.0  # so far
-    highest_return: float = 0.0  # so far
+    lowest_reward: float = 0.0
+    highest_reward: float = 0.0
+    lowest_return: float = 0.0
+    highest_return: float = 0.0
 
     def add(self, rewards: Tensor, sums: Tensor) -> None:
         """Include rewards and discounted sums, (n,) each."""
@@ -89,18 +83,15 @@ class ReturnRange:
 class Categorical:
     """Probabilities of evenly spaced returns (C51, Bellemare et al., 2017); outputs are logits.
 
-    Bounds of the support that the settings leave open start at those of rewards within 0 and 1;
-    `fit` moves them outwards for larger returns.
-
-    Attributes:
-        clipped: share of the last target's probability outside the support.
+    Bounds of the support that the settings leave open start at those of rewards within 0 and 1, and
+    move outwards for larger returns.
     """
 
     def __init__(self, config: OffPolicyConfig) -> None:
         if config.atoms < 2:
             raise ConfigError(f"atoms: a categorical critic has at least 2, got {config.atoms}")
         self.size = config.atoms
-        self.clipped = torch.zeros(())
+        self.clipped = torch.zeros(())  # share of the last target outside the support
         self._given = config.value_min, config.value_max
         self._horizon = round(1 / (1 - config.discount), 9)
         low, high = self._given
@@ -119,10 +110,8 @@ class Categorical:
     def fitted(self, range_: "ReturnRange", *, begun: bool) -> tuple[float, float]:
         """The bounds of a support for the observed returns.
 
-        Args:
-            range_: of rewards and returns so far.
-            begun: whether learning has started: bounds then only move outwards, at least doubling
-                their distance from 0, so that they move a few times at most.
+        Once learning has begun they only move outwards, at least doubling their distance from 0, so
+        that they move a few times at most.
         """
         low, high = (
             max(range_.lowest_reward * self._horizon, 2 * range_.lowest_return),
@@ -140,11 +129,10 @@ class Categorical:
         return (low, high) if low < high else self.bounds
 
     def resampled(self, low: float, high: float) -> tuple[Tensor, Tensor]:
-        """The linear map of logits from this support to one with other bounds.
+        """The linear map, matrix and bias, of logits from this support to one with other bounds.
 
-        Returns:
-            A matrix (size, size) and a bias (size,): interpolation between neighbours, and a decay
-            by e per `FALLOFF` of the range beyond the old support.
+        Neighbours are interpolated; beyond the old support there is a decay by e per `FALLOFF` of
+        the range.
         """
         old_low, old_high = self.bounds
         atoms = torch.linspace(low, high, self.size)
@@ -240,11 +228,7 @@ def make_critic(config: OffPolicyConfig) -> Critic:
 
 
 def value_weights(critic: Critic) -> tuple[Tensor, bool]:
-    """Weights, (size,), of the critic outputs whose sum is the value.
-
-    Returns:
-        The weights, and whether they apply to the softmax of the outputs.
-    """
+    """Weights, (size,), of outputs in the value, and whether they are of the outputs' softmax."""
     value = type(critic).value
     if value is Categorical.value and isinstance(critic, Categorical):
         return critic.support, True

@@ -2,7 +2,7 @@
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,18 +69,11 @@ class Demonstrations:
         there = self.age[ahead] == self.age[rows, None] + torch.arange(chunk)
         return Chunks(self.observation[before], self.action[ahead], there)
 
-    def replay(self, *, n_step: int, history: int, shorter: Sequence[int] = ()) -> ReplayBuffer:
-        """A replay buffer with all steps; see `ReplayBuffer`."""
-        size = tuple(self.observation.shape[1:])
-        buffer = ReplayBuffer(
-            len(self),
-            1,
-            size[0] if len(size) == 1 else (size[0], size[1], size[2]),
-            self.action.shape[1],
-            n_step=n_step,
-            shorter=shorter,
-            history=history,
-        )
+    def replay(self, **lengths: Any) -> ReplayBuffer:
+        """A replay buffer with all steps; for `n_step`, `shorter` and `history` see there."""
+        size: Any = tuple(self.observation.shape[1:])
+        sizes = size[0] if len(size) == 1 else size, self.action.shape[1]
+        buffer = ReplayBuffer(len(self), 1, *sizes, **lengths)
         arrays = {name: value for name, value in vars(self).items() if name != "success"}
         state: dict[str, Any] = {"added": len(self), "arrays": arrays}
         if len(size) > 1:  # images are stored once
@@ -91,8 +84,7 @@ class Demonstrations:
 
     def returns(self, discount: float) -> ReturnRange:
         """Extremes of the rewards and of their discounted sums so far in each episode."""
-        found, total = ReturnRange(), 0.0
-        sums = []
+        found, total, sums = ReturnRange(), 0.0, []
         for reward, age in zip(self.reward.tolist(), self.age.tolist(), strict=True):
             total = reward + (discount * total if age else 0.0)
             sums.append(total)
@@ -197,8 +189,8 @@ def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrat
         seen = collector.observed(episode.observations)
         if seen is None or seen.shape[0] != steps + 1:
             raise DemonstrationError(
-                f"episode {k} observes {_described(episode.observations)}, the task here"
-                f" {_of_space(collector.envs.single_observation_space)}"
+                f"episode {k} observes {_described(episode.observations, 1)}, the task here"
+                f" {_described(collector.envs.single_observation_space)}"
             )
         actions = np.asarray(episode.actions)
         if actions.shape != (steps, len(low)):
@@ -226,28 +218,19 @@ def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrat
     return Demonstrations(**joined)
 
 
-def _described(observations: Any) -> str:
-    if isinstance(observations, Mapping):
-        parts = (f"{name} {np.shape(rows)[1:]}" for name, rows in observations.items())
+def _described(observation: Any, lead: int = 0) -> str:
+    """A space in words, or arrays with some leading axes."""
+    entries = getattr(observation, "spaces", observation)
+    if isinstance(entries, Mapping):
+        parts = (f"{name} {part.shape[lead:]}" for name, part in entries.items())
         return f"entries {', '.join(parts)}"
-    shape = np.shape(observations)[1:]
-    return _of_shape(shape, np.asarray(observations).dtype)
-
-
-def _of_space(space: Any) -> str:
-    if isinstance(space, gymnasium.spaces.Dict):
-        parts = (f"{name} {part.shape}" for name, part in space.spaces.items())
-        return f"entries {', '.join(parts)}"
-    return _of_shape(space.shape, space.dtype)
-
-
-def _of_shape(shape: tuple[int, ...], dtype: Any) -> str:
+    shape = observation.shape[lead:]
     if len(shape) == 1:
         return f"{shape[0]} numbers"
-    return f"{'pictures' if dtype == np.uint8 else 'arrays'} of {' x '.join(map(str, shape))}"
+    kind = "pictures" if observation.dtype == np.uint8 else "arrays"
+    return f"{kind} of {' x '.join(map(str, shape))}"
 
 
 def require_same(name: str, digest: str, before: str) -> None:
-    """Raise RunError unless a dataset is the one that a run started with."""
     if digest != before:
         raise RunError(f"the dataset {name} is not the one that the run began with: it has changed")

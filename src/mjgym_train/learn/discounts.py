@@ -10,6 +10,7 @@ import itertools
 import math
 
 from mjgym.policies.run_errors import ConfigError
+from mjgym_train.config import OffPolicyConfig
 
 
 def hyperbolic_discounts(heads: int, k: float, largest: float) -> list[float]:
@@ -32,23 +33,20 @@ def _supports(heads: int, k: float, largest: float) -> list[float]:
     return [1 - base**i for i in range(1, heads + 1)]
 
 
-def of_heads(
-    discounting: str, discount: float, heads: int, k: float, acting_value: str
-) -> tuple[list[float], list[float]]:
+def of_heads(config: OffPolicyConfig) -> tuple[list[float], list[float]]:
     """Discounts, and the weights of the heads' values in the actor's objective.
 
-    Args:
-        acting_value: "largest" (the head of the largest discount, as in Catalyst.RL's paper),
-            "mean" (of all heads, as in its code) or "hyperbolic" (the sum that approximates
-            1 / (1 + k t)).
+    An acting value is "largest", that of the largest discount, as in Catalyst.RL's paper; "mean",
+    as in its code; or "hyperbolic", the sum that approximates 1 / (1 + k t).
     """
-    if discounting == "exponential":
+    discount, heads, k = config.discount, config.heads, config.hyperbolic_k
+    if config.discounting == "exponential":
         return [discount], [1.0]
     if not discount ** (1 / k) > 1e-12:
         raise ConfigError(f"hyperbolic_k: {k} is too small for the discount {discount}")
     discounts = hyperbolic_discounts(heads, k, discount)
-    if acting_value == "largest":
+    if config.acting_value == "largest":
         return discounts, [0.0] * (heads - 1) + [1.0]
-    if acting_value == "mean":
+    if config.acting_value == "mean":
         return discounts, [1 / heads] * heads
     return discounts, hyperbolic_weights(heads, k, discount)

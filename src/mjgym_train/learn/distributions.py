@@ -1,7 +1,6 @@
 """Distributions that on-policy algorithms draw actions from."""
 
 import math
-from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -9,21 +8,11 @@ from torch import Tensor
 BANG_OFF_BANG = 3  # bins of a number: its bounds and the middle
 
 
-class Distribution(Protocol):
-    """Distribution of latents, (..., k), from which actions follow."""
-
-    def draw(self) -> Tensor:
-        """A latent."""
-
-    def log_density(self, latent: Tensor) -> Tensor:
-        """Log densities of latents, (...)."""
-
-    def entropy(self) -> Tensor:
-        """Entropies of a latent in nats, (...) or the same for all."""
-
-
 class Gaussian:
-    """Independent Gaussians; an action is the tanh of a latent."""
+    """Independent Gaussians of latents, (..., k); an action is the tanh of a latent.
+
+    Log densities and entropies, in nats, are those of all k together.
+    """
 
     def __init__(self, mean: Tensor, log_deviation: Tensor) -> None:
         self.mean, self.log_deviation = mean, log_deviation
@@ -46,6 +35,7 @@ class Categorical:
         self.log_probability = logits.log_softmax(-1)
 
     def draw(self) -> Tensor:
+        """Latents, (..., k)."""
         probability = self.log_probability.exp()
         drawn = torch.multinomial(probability.flatten(0, -2), 1).view(probability.shape[:-1])
         return values_of(drawn, probability.shape[-1])

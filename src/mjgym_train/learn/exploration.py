@@ -3,13 +3,13 @@
 Each episode of each sub-environment draws its strategy: "gaussian", noise on its actions;
 "parameter", noise on the actor's weights, constant for the episode (Plappert et al., 2018); "none";
 "ornstein_uhlenbeck", correlated noise on its actions (Lillicrap et al., 2016); or custom noise by
-"module:Class", see `Noise`.
+"module:Class", see `OrnsteinUhlenbeck`.
 """
 
 import inspect
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -62,15 +62,23 @@ class ExplorationSettings(Settings):
             raise ConfigError("exploration: the shares are all 0")
 
 
-class Noise(Protocol):
-    """Base class of custom noise, a `torch.nn.Module`; its buffers are in checkpoints.
+class OrnsteinUhlenbeck(nn.Module):
+    """Noise that reverts to 0: x += -damping x + scale e, e standard normal.
 
-    It is constructed with the settings, the number n of sub-environments and the size of an action.
-    It must draw from PyTorch's global generator, so that resumed runs continue bit for bit.
+    Custom noise has the same methods. It must draw from PyTorch's global generator, so that resumed
+    runs continue bit for bit; its buffers are in checkpoints.
     """
+
+    state: Tensor
+
+    def __init__(self, config: ExplorationSettings, n: int, action_size: int) -> None:
+        super().__init__()
+        self._damping, self._scale = config.ou_damping, config.ou_scale
+        self.register_buffer("state", torch.zeros(n, action_size))
 
     def begin(self, begun: Tensor) -> None:
         """Start the episodes, (n,) bool, that have drawn this noise."""
+        self.state[begun] = 0
 
     def forward(self, action: Tensor, inputs: Tensor, factor: float) -> Tensor:
         """Exploratory actions, (n, action size), which are then clipped to -1 and 1.
@@ -81,23 +89,6 @@ class Noise(Protocol):
             inputs: of the actor, (n, inputs).
             factor: of all noise, by `noise_schedule`.
         """
-
-
-class OrnsteinUhlenbeck(nn.Module):
-    """Noise that reverts to 0: x += -damping x + scale e, e standard normal; see `Noise`."""
-
-    state: Tensor
-
-    def __init__(self, config: ExplorationSettings, n: int, action_size: int) -> None:
-        super().__init__()
-        self._damping, self._scale = config.ou_damping, config.ou_scale
-        self.register_buffer("state", torch.zeros(n, action_size))
-
-    def begin(self, begun: Tensor) -> None:
-        self.state[begun] = 0
-
-    def forward(self, action: Tensor, inputs: Tensor, factor: float) -> Tensor:
-        del inputs
         self.state += self._scale * torch.randn_like(self.state) - self._damping * self.state
         return action + factor * self.state
 
@@ -140,19 +131,12 @@ class Exploration(nn.Module):
     over the last observations and the action entries. (Plappert et al. approach that distance over
     many episodes; Catalyst.RL searches as here.) The noise is added to the current weights at each
     step, while the actor keeps learning.
-
-    Attributes:
-        names: of the strategies: `STRATEGIES`, then custom ones.
-        strategies: of each sub-environment's episode, (n,), indices into `names`.
-        scales: of action noise, (n, 1); 0 for other strategies.
-        sigmas: of parameter noise, (n,); 0 for other strategies.
-        steps: actions so far, over all sub-environments.
     """
 
-    strategies: Tensor
-    scales: Tensor
-    sigmas: Tensor
-    steps: Tensor
+    strategies: Tensor  # of each sub-environment's episode, (n,), indices into `names`
+    scales: Tensor  # of action noise, (n, 1); 0 for other strategies
+    sigmas: Tensor  # of parameter noise, (n,); 0 for other strategies
+    steps: Tensor  # actions so far, over all sub-environments
     _begun: Tensor
     _probes: Tensor
     _probed: Tensor
@@ -181,7 +165,6 @@ class Exploration(nn.Module):
                 self.register_buffer(f"_biases{k}", torch.zeros(n, 1, *layer.bias.shape))
 
     def begin(self, begun: Tensor) -> None:
-        """Note which sub-environments, (n,) bool, start an episode with the next action."""
         self._begun = self._begun | begun
 
     def factor(self) -> float:
@@ -225,11 +208,9 @@ class Exploration(nn.Module):
             raise ConfigError(f"exploration: {name} gives actions that are not finite")
 
     def perturbed(self, body: nn.Sequential, x: Tensor, envs: Tensor, sigmas: Tensor) -> Tensor:
-        """Actions of perturbed actors, (k, m, action size).
+        """Actions, (k, m, action size), of perturbed actors for inputs (k, m, inputs).
 
         Args:
-            body: the actor's perceptron.
-            x: its inputs, (k, m, inputs).
             envs: sub-environments whose noise directions are used, (k,).
             sigmas: noise scales, (k,).
         """
@@ -268,9 +249,8 @@ class Exploration(nn.Module):
             if len(noisy) and name.startswith(("_weights", "_biases")) and noise is not None:
                 noise[noisy] = torch.randn(len(noisy), *noise.shape[1:])
         if len(noisy):
-            self.sigmas[noisy] = self._matching_scales(
-                body, noisy, factor * self._config.parameter_noise
-            )
+            distance = factor * self._config.parameter_noise
+            self.sigmas[noisy] = self._matching_scales(body, noisy, distance)
         own: Any = self._own
         for place, one in enumerate(own, len(STRATEGIES)):
             if (has_drawn_it := begun & (drawn == place)).any():

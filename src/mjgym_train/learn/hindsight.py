@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import gymnasium
 import torch
 from torch import Tensor
 
@@ -31,13 +30,11 @@ class Relabelling:
     @classmethod
     def for_envs(cls, envs: Any) -> "Relabelling":
         """Relabelling for environments with `observation="goal"`; its entries are concatenated."""
-        space: gymnasium.spaces.Dict = envs.single_observation_space
         places, first = {}, 0
         for name in GOAL_ENTRIES:
-            part = space.spaces[name]
-            assert part.shape is not None
-            places[name] = slice(first, first + part.shape[0])
-            first += part.shape[0]
+            (size,) = envs.single_observation_space[name].shape
+            places[name] = slice(first, first + size)
+            first += size
         return cls(places[ACHIEVED], places[DESIRED], envs.unwrapped.compute_reward)
 
     def with_goal(self, observation: Tensor, goal: Tensor) -> Tensor:
@@ -68,14 +65,9 @@ class HindsightBuffer(ReplayBuffer):
 
     def add(self, **step: Tensor) -> None:
         super().add(**step, last=torch.full((self.num_envs,), _GOING))
-        self._note_ends()
 
-    def cut(self) -> None:
-        super().cut()
-        if self._added:
-            self._note_ends()
-
-    def _note_ends(self) -> None:
+    def _keep_ends(self) -> None:
+        super()._keep_ends()
         now = self._added - 1
         newest = self._rows(torch.tensor(now), torch.arange(self.num_envs))
         for env in self._arrays["ended"][newest].nonzero().flatten().tolist():

@@ -58,11 +58,7 @@ def perceptron(
     extra: tuple[int, int] = (0, 0),
     noisy: bool = False,
 ) -> nn.Sequential:
-    """Linear layers with activations in between, preceded by layer norms if `layer_norm`.
-
-    Args:
-        extra: a layer, and how many more inputs it takes.
-    """
+    """Linear layers with activations in between; `extra` is a layer, and its further inputs."""
     linear = NoisyLinear if noisy else nn.Linear
     layers: list[nn.Module] = []
     for k, width in enumerate((*hidden, outputs)):
@@ -136,15 +132,10 @@ class GaussianActor(_Actor):
     outputs_per_action = 2
 
     def forward(self, observation: Tensor, noise: Tensor) -> tuple[Tensor, Tensor]:
-        """Actions and their log densities.
+        """Actions within -1 and 1, and their log densities, (B,), from standard normal noise.
 
-        Args:
-            observation: (B, history, size).
-            noise: (B, outputs), standard normal.
-
-        Returns:
-            Actions within -1 and 1, (B, outputs), and log densities, (B,): the Gaussian's, less
-            log(1 - tanh(u)^2) of each entry, computed as 2 (log 2 - u - softplus(-2 u)).
+        The Gaussian's density, less log(1 - tanh(u)^2) of each entry, computed as
+        2 (log 2 - u - softplus(-2 u)).
         """
         mean, log_std = self.body(observation.flatten(1)).chunk(2, -1)
         log_std = log_std.clamp(*LOG_STD)
@@ -157,11 +148,8 @@ class GaussianActor(_Actor):
 class Critics(nn.Module):
     """Several critics of the same shape, each a perceptron of observation and action.
 
-    They are separate networks, which is faster on CPU than stacked weights.
-
-    Args:
-        heads: of each critic, one per discount.
-        initial: initial outputs of a head, approximately, (size,).
+    They are separate networks, which is faster on CPU than stacked weights. Each has a head for
+    each discount, whose outputs are `initial`, (size,), at first, approximately.
     """
 
     def __init__(
@@ -191,10 +179,7 @@ class Critics(nn.Module):
     def map_outputs(self, matrix: Tensor, bias: Tensor, optimizer: torch.optim.Optimizer) -> None:
         """Change the last layers so that each head's outputs become `matrix @ outputs + bias`.
 
-        Args:
-            matrix: (size, size).
-            bias: (size,).
-            optimizer: its moments of these layers are mapped too.
+        The optimiser's moments of these layers are mapped too.
         """
         heads, size = self._shape
         bodies: Any = self.bodies

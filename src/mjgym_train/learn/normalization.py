@@ -14,11 +14,8 @@ class Normalizer(nn.Module):
     """Standardisation of observations by running statistics.
 
     Only `update` changes the statistics; training calls it, evaluation does not. They cover all
-    observations so far (Chan et al., 1979, in double precision).
-
-    Args:
-        enabled: if False, observations stay unchanged.
-        limit: clipping bound in standard deviations; None for no limit.
+    observations so far (Chan et al., 1979, in double precision). A limit, in standard deviations,
+    clips.
     """
 
     mean: Tensor
@@ -36,7 +33,6 @@ class Normalizer(nn.Module):
         self.register_buffer("weight", torch.ones(size))
 
     def weigh(self, weights: Tensor) -> None:
-        """Multiply normalised observations by weights, (size,), from now on."""
         self.weight.copy_(weights)
 
     def share(self, other: "Normalizer") -> None:

@@ -12,9 +12,8 @@ from mjgym_train.learn import demonstrations, engines
 from mjgym_train.learn.algorithms import members
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.ensemble import Ensemble
-from mjgym_train.learn.algorithms.members import Member
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
-from mjgym_train.learn.buffer import Batch, Replay, ReplayBuffer
+from mjgym_train.learn.buffer import Batch, ReplayBuffer
 from mjgym_train.learn.collector import Collector, Transition
 from mjgym_train.learn.critics import ReturnRange
 from mjgym_train.learn.hindsight import HindsightBuffer, Relabelling
@@ -33,10 +32,6 @@ class OffPolicyTrainer(Trainer):
     agent: OffPolicyAgent | Ensemble
 
     @functools.cached_property
-    def members(self) -> list[Member]:
-        return members.for_config(self.config, self.algorithm)
-
-    @functools.cached_property
     def engine(self) -> tuple[str, str]:
         return engines.engine(self.config.engine, self.agent)
 
@@ -53,14 +48,13 @@ class OffPolicyTrainer(Trainer):
     @property
     def sampling(self) -> dict[str, Any]:
         """History and n-step lengths of sampled transitions, over all agents."""
-        configs = [member.config for member in self.members]
+        configs = [one.config for one in members.for_config(self.config, self.algorithm)]
         longest, *shorter = sorted({config.n_step for config in configs}, reverse=True)
         history = max(config.history for config in configs)
         return {"n_step": longest, "shorter": shorter, "history": history}
 
     @functools.cached_property
     def relabelling(self) -> Relabelling | None:
-        """The goal relabelling; None without hindsight."""
         return Relabelling.for_envs(self.collector.envs) if self.config.her else None
 
     def make_collector(self) -> Collector:
@@ -77,7 +71,7 @@ class OffPolicyTrainer(Trainer):
         self.buffer = self.make_buffer()
         self.recorded: ReplayBuffer | None = None
         self.digest = ""  # of the demonstrations
-        _ = self.engine  # fails early if it is not available
+        _ = self.engine  # fails early where there is none
         self.owed = 0.0  # updates
         self.range = ReturnRange()
         self.sums: dict[int, Tensor] = {}  # discounted rewards of the episodes, by sampler
@@ -89,7 +83,7 @@ class OffPolicyTrainer(Trainer):
             self.agent.normalizer.update(dataset.observation)
             self.range = dataset.returns(config.discount)
 
-    def make_buffer(self) -> Replay:
+    def make_buffer(self) -> Any:
         return self.replay(self.config.buffer_size)
 
     def replay(self, size: int) -> ReplayBuffer:
@@ -180,11 +174,10 @@ class OffPolicyTrainer(Trainer):
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
-        demonstrations.require_same(self.config.data, self.digest, state.get("data", ""))
+        demonstrations.require_same(self.config.data, self.digest, state["data"])
         super().load_state(state)
         self.owed = state["owed"]
-        if "returns" in state:
-            self.range = ReturnRange(**state["returns"]["range"])
-            self.sums = state["returns"]["sums"]
+        self.range = ReturnRange(**state["returns"]["range"])
+        self.sums = state["returns"]["sums"]
         if state["buffer"] is not None:
             self.buffer.load_state_dict(state["buffer"])

@@ -13,7 +13,6 @@ from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent
-from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.algorithms.ppo import PPO
 from mjgym_train.learn.collector import Transition
@@ -28,9 +27,12 @@ class OnPolicyTrainer(Trainer):
     config: OnPolicyConfig
     agent: OnPolicyAgent
 
-    def make_agent(self) -> Agent | Ensemble:
+    def make_agent(self) -> Agent:
         """Build the networks, with the mirrors of the task for a symmetric policy."""
-        agent = self._make_agent()
+        algorithm: Any = self.algorithm
+        unseen = [count] if (count := self._unseen()) else []
+        sizes = self.collector.observation_size, len(self.low), *unseen
+        agent: Agent = algorithm(self.config, *sizes)
         if isinstance(agent, PPO) and agent.config.symmetry:
             agent.reflect(*self._mirrors())
         return agent
@@ -47,11 +49,12 @@ class OnPolicyTrainer(Trainer):
         for mirror in found:
             yield Mirror(torch.as_tensor(mirror.order), torch.as_tensor(mirror.sign))
 
-    def _make_agent(self) -> Agent | Ensemble:
-        names = self.config.critic_entries
+    def _unseen(self) -> int:
+        """Count of an observation's last numbers that only the critic sees."""
+        config, names = self.config, self.config.critic_entries
         if not names:
-            return super().make_agent()
-        shapes, config = self.collector.envs.unwrapped.entry_shapes, self.config
+            return 0
+        shapes = self.collector.envs.unwrapped.entry_shapes
         if tuple(shapes)[-len(names) :] != names:
             raise ConfigError(
                 f"critic_entries: must be the last of the entries, {', '.join(shapes)};"
@@ -65,11 +68,7 @@ class OnPolicyTrainer(Trainer):
                 "evaluation_env: must leave out the critic_entries, as privileged=false of some"
                 f" tasks does; got {', '.join(evaluated)}"
             )
-        unseen = sum(math.prod(shapes[name]) for name in names)
-        size = self.collector.observation_size
-        algorithm: Any = self.algorithm
-        agent: Agent = algorithm(config, size, len(self.low), unseen)
-        return agent
+        return sum(math.prod(shapes[name]) for name in names)
 
     def prepare(self) -> None:
         self.rollout: list[dict[str, Tensor]] = []  # its steps so far

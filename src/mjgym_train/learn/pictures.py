@@ -18,13 +18,10 @@ LEAST = 31  # pixels of a side, which the convolutions reduce to one
 
 
 def random_shift(pictures: Tensor, most: int) -> Tensor:
-    """Images shifted by up to `most` pixels, with replicated edges.
+    """Images, (B, history, height, width, channels), shifted by up to `most` pixels.
 
     All images of a history move by the same displacement, drawn uniformly for each history from the
-    (2 most + 1)^2 possible ones.
-
-    Args:
-        pictures: (B, history, height, width, channels).
+    (2 most + 1)^2 possible ones. Edges are replicated.
     """
     count, history, height, width, channels = pictures.shape
     corners = torch.randint(2 * most + 1, (count, 2)) - most
@@ -52,11 +49,7 @@ def stacked(pictures: Tensor) -> Tensor:
 
 
 class Encoder(nn.Module):
-    """Features of a history of images: convolutions, a linear layer, layer norm and tanh.
-
-    Raises:
-        ConfigError: the images are too small for the convolutions.
-    """
+    """Features of a history of images: convolutions, a linear layer, layer norm and tanh."""
 
     def __init__(
         self,
@@ -93,7 +86,7 @@ class Encoder(nn.Module):
         """Extend a policy to see images through this encoder."""
         made.mean = np.full(self.size, policy.GREY, np.float32)
         made.deviation = np.full(self.size, policy.WHITE, np.float32)
-        made.encoder = self.arrays()
+        made.encoder = plain([*self.convolutions, self.linear, self.norm])
 
     def _convolved(self, pictures: Tensor) -> Tensor:
         scaled = stacked(pictures).float().sub_(policy.GREY).div_(policy.WHITE)
@@ -103,6 +96,3 @@ class Encoder(nn.Module):
     def forward(self, pictures: Tensor) -> Tensor:
         """Features within -1 and 1, (B, features), of (B, history, height, width, channels)."""
         return torch.tanh(self.norm(self.linear(self._convolved(pictures))))
-
-    def arrays(self) -> list[dict[str, np.ndarray]]:
-        return plain([*self.convolutions, self.linear, self.norm])

@@ -52,11 +52,7 @@ class PrioritizedBuffer(ReplayBuffer):
     New transitions have the largest priority so far. With an eviction exponent, a full buffer
     forgets transitions with probabilities in proportion to loss^-eviction instead of the oldest.
     Steps stay in memory as parts of other returns and histories, until twice as many have come.
-
-    Args:
-        exponent: of priorities.
-        importance: beta of the weights (N P)^-beta, relative to the largest of a sample.
-        eviction: exponent of forgetting; 0 for the oldest.
+    Weights are (N P)^-importance, relative to the largest of a sample.
     """
 
     def __init__(

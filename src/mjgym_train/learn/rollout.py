@@ -30,10 +30,6 @@ def advantages(
 
     The sum ends with the episode and with the rollout. With lambda = 1 it is the discounted sum of
     the remaining rewards and of the final value, less the value at t.
-
-    Args:
-        value: of its observations, (T, n).
-        following_value: of the following observations, (T, n).
     """
     following_value = following_value * ~rollout.terminated
     delta = rollout.reward + discount * following_value - value

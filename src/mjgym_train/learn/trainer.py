@@ -24,7 +24,7 @@ from mjgym_train.learn import checkpoints, source, thread_pools
 from mjgym_train.learn.algorithms.agent import Agent
 from mjgym_train.learn.algorithms.ensemble import Ensemble
 from mjgym_train.learn.collector import Collector, Transition
-from mjgym_train.learn.writers import Writer, writers
+from mjgym_train.learn.writers import writers
 from mjgym_train.run import Run
 
 MOST_DIVERGED = 10  # episodes in a row, of every sub-environment, before a run ends
@@ -82,9 +82,6 @@ class Trainer:
     Args:
         show: called with the progress, a few times a second.
 
-    Attributes:
-        env_step: steps over all sub-environments.
-
     Raises:
         ConfigError: the settings do not fit the task or the memory, or `start_from` is no run.
         RunError: a checkpoint or the metrics cannot be read.
@@ -120,7 +117,8 @@ class Trainer:
             if self.collector.weights is not None:
                 self.agent.normalizer.weigh(torch.as_tensor(self.collector.weights))
         self._evaluation_envs: Any = None
-        self.env_step = self.updates = 0
+        self.env_step = 0  # over all sub-environments
+        self.updates = 0
         self._seconds = 0.0  # until the last resumption
         self._cpu_seconds = 0.0  # the same, of this process's processor time
         self._aside = 0.0  # of that, in evaluations and checkpoints
@@ -130,13 +128,14 @@ class Trainer:
         self._score: float | None = None
         self._best: float | None = None  # of all evaluations
         self._last_return: float | None = None
-        self._evaluated: tuple[int, float, float] = 0, 0.0, 0.0  # spent until the last evaluation
+        self._evaluated = 0, 0.0, 0.0  # spent until the last evaluation
         self._ended: list[float] = []  # returns since the last line of metrics
         self._losses: dict[str, list[float]] = {}  # the same
         self._ends = [0, 0]  # episodes since the last line of metrics, and those that diverged
         self._in_a_row: dict[int, Tensor] = {}  # diverged episodes, by sampler
-        self._stop = self._warned = self._told = self._slowed = self._all_diverge = False
-        self._writers: list[Writer] = []
+        self._stop = self._all_diverge = False
+        self._warned: set[str] = set()  # of what
+        self._writers: list[Any] = []
         with self.collector.use():
             self.prepare()
             if config.start_from and not (resume and run.checkpoint_file.exists()):
@@ -213,7 +212,6 @@ class Trainer:
             )
 
     def note(self, losses: Mapping[str, Tensor]) -> None:
-        """Record losses of an update; their means are logged."""
         for name, value in losses.items():
             self._losses.setdefault(name, []).append(value.item())
 
@@ -322,10 +320,10 @@ class Trainer:
                     self._best = self._score
                     policy.save(self.run_folder.best_file)
                 if config.keep_policies:
-                    folder = self.run_folder.kept / str(self.env_step)
-                    folder.mkdir(parents=True, exist_ok=True)
-                    policy.save(folder / self.run_folder.policy_file.name)
-                    self._save_critics(folder / self.run_folder.critics_file.name)
+                    folder = Run(self.run_folder.kept / str(self.env_step))
+                    folder.path.mkdir(parents=True, exist_ok=True)
+                    policy.save(folder.policy_file)
+                    self._save_critics(folder.critics_file)
             values = {metrics.RETURN: returns.mean(), f"{metrics.RETURN}_std": returns.std()}
             if found.successes is not None:
                 values[metrics.SUCCESS] = found.successes.mean()
@@ -343,19 +341,14 @@ class Trainer:
         rates = steps / seconds, updates / seconds
         self._paced = now
         if all(2 * rate < best for rate, best in zip(rates, self._fastest, strict=True)):
-            self._warn_of_rate(rates[1])
+            self._warn_once(
+                "rate",
+                f"{rates[1]:.0f} updates per CPU second, after {self._fastest[1]:.0f} earlier:"
+                " other programs slow this processor down, or the physics of the task takes longer;"
+                " scores by CPU minutes are not comparable, those by steps are",
+            )
         best_steps, best_updates = map(max, rates, self._fastest)
         self._fastest = best_steps, best_updates
-
-    def _warn_of_rate(self, rate: float) -> None:
-        if not self._slowed:
-            self._slowed = True
-            warnings.warn(
-                f"{rate:.0f} updates per CPU second, after {self._fastest[1]:.0f} earlier: other"
-                " programs slow this processor down, or the physics of the task takes longer now;"
-                " scores by CPU minutes are not comparable, those by steps are",
-                stacklevel=2,
-            )
 
     def _log(self) -> None:
         values = {f"training/{name}": float(np.mean(v)) for name, v in self._losses.items()}
@@ -365,36 +358,33 @@ class Trainer:
         if self._ends[0]:
             values[metrics.DIVERGED] = self._ends[1] / self._ends[0]
         self._losses, self._ended, self._ends = {}, [], [0, 0]
-        self._write(values | self._speeds())
-        self._warn(values)
-
-    def _speeds(self) -> dict[str, float]:
         now = self.env_step, self.updates, self._seconds
         steps, updates, seconds = (b - a for a, b in zip(self._logged, now, strict=True))
         self._logged = now
-        return {
+        speeds = {
             metrics.CPU_SECONDS: self._cpu_seconds,
             "speed/steps_per_second": steps / max(seconds, 1e-9),
             "speed/updates_per_second": updates / max(seconds, 1e-9),
         }
-
-    def _warn(self, values: Mapping[str, float]) -> None:
-        diverged = values.get(metrics.DIVERGED, 0.0)
-        if diverged and not self._told:
-            self._told = True
-            warnings.warn(
+        self._write(values | speeds)
+        if diverged := values.get(metrics.DIVERGED, 0.0):
+            self._warn_once(
+                "diverged",
                 f"{diverged:.0%} of the episodes diverged: the state, the reward or the observation"
                 f" is not finite; `mjgym check {self.config.id}` looks for the cause",
-                stacklevel=2,
             )
         clipped = max((v for k, v in values.items() if "clipped_target" in k), default=0.0)
-        if clipped > MOST_CLIPPED and not self._warned:
-            self._warned = True
-            warnings.warn(
+        if clipped > MOST_CLIPPED:
+            self._warn_once(
+                "clipped",
                 f"{clipped:.0%} of the critic's target lies outside its support: leave out"
                 " value_min and value_max, or set them further apart",
-                stacklevel=2,
             )
+
+    def _warn_once(self, what: str, text: str) -> None:
+        if what not in self._warned:
+            self._warned.add(what)
+            warnings.warn(text, stacklevel=3)
 
     def _write(self, values: dict[str, float], agent: str = "") -> None:
         """Append metrics; each agent of an ensemble is a separate experiment."""
@@ -425,8 +415,6 @@ class Trainer:
         """Resume from the state of a run with the same settings."""
         for name, value in state["trainer"].items():
             setattr(self, name, value)
-        if len(self._evaluated) == 2:  # an older checkpoint, without processor time
-            self._evaluated = (*self._evaluated, self._cpu_seconds)
         self.agent.restore(state["agent"])
         self.collector.load_state_dict(state["collector"])
         self._random.set_rng_state(state["random"], *self._random_of)
@@ -487,20 +475,7 @@ class Trainer:
 
 
 _KEPT = (
-    "env_step",
-    "updates",
-    "_seconds",
-    "_cpu_seconds",
-    "_aside",
-    "_paced",
-    "_fastest",
-    "_logged",
-    "_score",
-    "_best",
-    "_last_return",
-    "_evaluated",
-    "_ended",
-    "_losses",
-    "_ends",
+    *("env_step", "updates", "_seconds", "_cpu_seconds", "_aside", "_paced", "_fastest"),
+    *("_logged", "_score", "_best", "_last_return", "_evaluated", "_ended", "_losses", "_ends"),
     "_in_a_row",
 )

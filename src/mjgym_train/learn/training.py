@@ -1,16 +1,16 @@
 """Choice of the trainer for an algorithm."""
 
 from collections.abc import Callable
+from typing import Any
 
 from mjgym.policies.run_errors import ConfigError
-from mjgym_train.config import Config, OfflineReplaySettings, OffPolicyConfig
+from mjgym_train.config import Config, OfflineSettings, OffPolicyConfig
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms import members
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
-from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.off_policy import OffPolicyTrainer
-from mjgym_train.learn.offline import CloningTrainer, OfflineReplayTrainer
+from mjgym_train.learn.offline import OfflineTrainer
 from mjgym_train.learn.on_policy import OnPolicyTrainer
 from mjgym_train.learn.trainer import Progress, Trainer
 from mjgym_train.run import Run
@@ -32,20 +32,18 @@ def make_trainer(
 ) -> Trainer:
     """The trainer of a run: off-policy, on-policy or offline, according to its algorithm."""
     algorithm = algorithms.find(config.algorithm)
+    trainer: Any = OffPolicyTrainer if issubclass(algorithm, OffPolicyAgent) else OnPolicyTrainer
+    if isinstance(config, OfflineSettings):
+        trainer = OfflineTrainer
+    elif not issubclass(algorithm, OffPolicyAgent | OnPolicyAgent):
+        raise ConfigError(
+            f"algorithm: {config.algorithm} is a subclass of neither OffPolicyAgent nor"
+            " OnPolicyAgent"
+        )
     try:
-        if issubclass(algorithm, OfflineAgent):
-            return CloningTrainer(run, config, algorithm, resume=resume, show=show)
-        if isinstance(config, OfflineReplaySettings):
-            return OfflineReplayTrainer(run, config, algorithm, resume=resume, show=show)
-        if issubclass(algorithm, OffPolicyAgent):
-            return OffPolicyTrainer(run, config, algorithm, resume=resume, show=show)
-        if issubclass(algorithm, OnPolicyAgent):
-            return OnPolicyTrainer(run, config, algorithm, resume=resume, show=show)
+        made: Trainer = trainer(run, config, algorithm, resume=resume, show=show)
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
             raise ConfigError(f"the settings take more memory than there is: {error}") from error
         raise
-    raise ConfigError(
-        f"algorithm: {config.algorithm} is a subclass of none of OfflineAgent, OffPolicyAgent and"
-        " OnPolicyAgent"
-    )
+    return made

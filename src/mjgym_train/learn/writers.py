@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 import importlib
 import importlib.util
-from typing import Any, Protocol
+from typing import Any
 
 from mjgym.policies.run_errors import RunError
 from mjgym.util.packaged import install
@@ -13,16 +13,6 @@ from mjgym_train.run import Run
 
 TRACKERS = {"wandb": "Weights & Biases", "trackio": "Trackio"}
 """Packages with the interface of wandb; a setting of the same name has the project."""
-
-
-class Writer(Protocol):
-    """Interface of a writer of scalars."""
-
-    def add_scalar(self, name: str, value: float, step: int) -> None:
-        """Record a number at an environment step."""
-
-    def close(self) -> None:
-        """Flush and close."""
 
 
 def check(config: Config) -> None:
@@ -36,17 +26,16 @@ def check(config: Config) -> None:
             raise RunError(f"{name} is not installed: {install(tracker)}")
 
 
-def writers(run: Run, config: Config, env_step: int) -> list[Writer]:
-    """The writers that the settings name."""
+def writers(run: Run, config: Config, env_step: int) -> list[Any]:
+    """The writers that the settings name, each with the methods of `Tracker`."""
     check(config)
-    result: list[Writer] = []
-    if config.tensorboard:
-        from torch.utils.tensorboard import SummaryWriter
+    trackers = [Tracker(name, run, config) for name in TRACKERS if getattr(config, name)]
+    if not config.tensorboard:
+        return trackers
+    from torch.utils.tensorboard import SummaryWriter
 
-        # Later events of a resumed run are dropped.
-        summary: Any = SummaryWriter(str(run.tensorboard), purge_step=env_step or None)
-        result.append(summary)
-    return result + [Tracker(name, run, config) for name in TRACKERS if getattr(config, name)]
+    # Later events of a resumed run are dropped.
+    return [SummaryWriter(str(run.tensorboard), purge_step=env_step or None), *trackers]
 
 
 class Tracker:
@@ -54,9 +43,6 @@ class Tracker:
 
     WANDB_MODE=offline keeps a run of Weights & Biases in the folder for a later `wandb sync`; runs
     of Trackio lie in TRACKIO_DIR.
-
-    Raises:
-        RunError: it cannot be begun.
     """
 
     def __init__(self, tracker: str, run: Run, config: Config) -> None:

@@ -76,6 +76,7 @@ class Manipulator(Task):
         until_free(v, lambda: self.draw(v, rng))
 
     def draw(self, v: SingleView, rng: Any) -> None:
+        """Draw poses once, free of collisions or not."""
         draw_arm(v, rng)
 
         x, z = rng.uniform(-0.4, 0.4), rng.uniform(0.1, 0.4)  # m

@@ -79,6 +79,7 @@ class Stacker(Task):
         until_free(v, lambda: self.draw(v, rng))
 
     def draw(self, v: SingleView, rng: Any) -> None:
+        """Draw poses once, free of collisions or not."""
         draw_arm(v, rng)
         layer = rng.integers(self.boxes)
         target = v.body("target").pos

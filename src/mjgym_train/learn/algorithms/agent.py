@@ -16,16 +16,15 @@ from mjgym_train.config import Config as AnyConfig
 from mjgym_train.config import EncoderSettings
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.distributions import values_of
+from mjgym_train.learn.named_classes import made_of_torch
 from mjgym_train.learn.networks import arrays, plain
 from mjgym_train.learn.normalization import Normalizer
 from mjgym_train.learn.pictures import Encoder
-from mjgym_train.learn.torch_classes import made_of_torch
 
 Metrics = dict[str, Tensor]
 
 
 def require_finite(loss: float) -> None:
-    """Raise DivergedError unless a loss is finite."""
     if not math.isfinite(loss):
         raise DivergedError(f"a loss is {loss}")
 
@@ -34,16 +33,10 @@ class Agent(ABC, nn.Module):
     """An algorithm: its networks, and how it acts.
 
     Checkpoints contain every attribute that is a module, parameter, buffer or optimiser.
-
-    Attributes:
-        bins: values of each number of an action; None for continuous actions.
-        inputs: network inputs for a history of observations.
-        memory: the recurrent unit before the networks; None without one.
-        layers: arguments shared by all perceptrons.
     """
 
     Config: ClassVar[type[AnyConfig]]
-    bins: int | None = None
+    bins: int | None = None  # values of each number of an action; None for continuous actions
     schedulers: Sequence[torch.optim.lr_scheduler.LRScheduler] = ()
 
     def __init__(self, config: AnyConfig, observation_size: Size, action_size: int) -> None:
@@ -61,21 +54,15 @@ class Agent(ABC, nn.Module):
         vector = isinstance(observation_size, int)
         size = observation_size if isinstance(observation_size, int) else 0
         self.inputs = config.history * size if self.encoder is None else self.encoder.features
-        self.memory: nn.GRU | None = None
+        self.memory: nn.GRU | None = None  # before the networks
         if config.network == "gru":
             if not vector:
                 raise ConfigError("network: gru sees vectors; of pictures, take perceptron")
             self.memory = nn.GRU(size, config.hidden[0], batch_first=True)
             self.inputs = config.hidden[0]
-        self.layers: dict[str, Any] = {
-            "layer_norm": config.layer_norm,
-            "activation": config.activation,
-        }
-        self.normalizer = Normalizer(
-            size,
-            enabled=config.normalize_observations and vector,
-            limit=config.clip_observations,
-        )
+        self.layers: Any = {"layer_norm": config.layer_norm, "activation": config.activation}
+        enabled = config.normalize_observations and vector
+        self.normalizer = Normalizer(size, enabled=enabled, limit=config.clip_observations)
 
     @abstractmethod
     def act(self, observation: Tensor) -> Tensor:
@@ -103,7 +90,6 @@ class Agent(ABC, nn.Module):
 
     @property
     def acting_encoder(self) -> Encoder | None:
-        """The encoder of the images that the actor sees."""
         return self.encoder
 
     def encode(self, observation: Tensor, encoder: Encoder | None = None) -> Tensor:
@@ -128,11 +114,7 @@ class Agent(ABC, nn.Module):
     def step(
         self, optimizer: torch.optim.Optimizer, loss: Tensor, max_norm: float = math.inf
     ) -> None:
-        """One gradient step on a scalar loss, for the parameters of an optimiser only.
-
-        Args:
-            max_norm: bound of the gradient norm; larger gradients are scaled down.
-        """
+        """One gradient step on a scalar loss, for the parameters of an optimiser only."""
         self.descend(optimizer, self.gradients(optimizer, loss), max_norm)
 
     @staticmethod
@@ -222,7 +204,6 @@ class Agent(ABC, nn.Module):
         return made
 
     def valuation(self) -> Valuation | None:
-        """The critics as plain arrays, or None for an algorithm without action values."""
         return None
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
@@ -247,8 +228,7 @@ class Agent(ABC, nn.Module):
                 group.update(values)
                 if "initial_lr" in group:
                     group["initial_lr"] = group["lr"]
-        pairs = zip(self.schedulers, checkpoint.get("schedulers", ()), strict=True)
-        for scheduler, state in pairs:
+        for scheduler, state in zip(self.schedulers, checkpoint["schedulers"], strict=True):
             scheduler.load_state_dict(state)
             for group, rate in zip(
                 scheduler.optimizer.param_groups, scheduler.get_last_lr(), strict=True

@@ -21,8 +21,7 @@ from torch.nn import functional
 
 from mjgym.policies.network import Policy
 from mjgym_train.config import CloningConfig
-from mjgym_train.learn.algorithms.agent import Metrics
-from mjgym_train.learn.algorithms.offline_agent import OfflineAgent
+from mjgym_train.learn.algorithms.agent import Agent, Metrics
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.demonstrations import Chunks, Demonstrations
 from mjgym_train.learn.networks import arrays, perceptron
@@ -32,11 +31,12 @@ NARROWEST = 0.01  # standard deviation; scripted actions repeat, and densities a
 SMALLEST = 1e-3  # share of the action range below which an action is constant
 
 
-class BC(OfflineAgent):
+class BC(Agent):
     """Behaviour cloning; see the module."""
 
     Config: ClassVar[type[CloningConfig]] = CloningConfig
     config: CloningConfig
+    demonstrations: Demonstrations
     action_low: Tensor
     action_high: Tensor
 
@@ -66,7 +66,7 @@ class BC(OfflineAgent):
         return self.body
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
-        super().learn_from(demonstrations)
+        self.demonstrations = demonstrations
         if self.config.normalize_actions:
             self.action_low, self.action_high = demonstrations.action.aminmax(dim=0)
 
@@ -79,6 +79,9 @@ class BC(OfflineAgent):
         middle = (self.action_low + self.action_high) / 2
         return middle, self.action_high - middle
 
+    def act(self, observation: Tensor) -> Tensor:
+        return self.mean_action(observation)[:, : self.action_size]
+
     @torch.no_grad()
     def mean_action(self, observation: Tensor) -> Tensor:
         """Action chunks of the deterministic policy, (n, chunk * action size), within -1 and 1."""
@@ -90,6 +93,7 @@ class BC(OfflineAgent):
         return torch.tanh(means[:, 0])
 
     def update(self) -> Metrics:
+        """One update on a batch that it draws; losses by name."""
         config = self.config
         drawn = self.demonstrations.chunks(config.batch_size, config.history, config.chunk)
         observation = drawn.observation
@@ -118,9 +122,8 @@ class BC(OfflineAgent):
 
     def policy(self, low: np.ndarray, high: np.ndarray) -> Policy:
         made = super().policy(low, high)
-        layers = made.layers[:-1]
         last = arrays(self.body[-1])
-        made.layers = [*layers, {k: v[: self.means + self.logits] for k, v in last.items()}]
+        made.layers[-1] = {k: v[: self.means + self.logits] for k, v in last.items()}
         made.chunk, made.modes = self.config.chunk, self.modes
         made.ensembling = self.config.ensembling if made.chunk > 1 else 0.0
         middle, half = (value.numpy() for value in self._range())

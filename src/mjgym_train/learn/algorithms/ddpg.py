@@ -51,6 +51,5 @@ class DDPG(DeterministicAgent):
 
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:
-        """The target y, (B, heads, size)."""
         outputs = self.target_critics(batch.following, self.following_action(batch))[0]
         return self.critic.backup(outputs, *self.returns(batch))

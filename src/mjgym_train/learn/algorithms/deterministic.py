@@ -90,9 +90,8 @@ class DeterministicAgent(OffPolicyAgent):
 
     @torch.no_grad()
     def act(self, observation: Tensor) -> Tensor:
-        noisy: Tensor = self.exploration(
-            self.actor.body, self.encode(observation, self.acting_encoder)
-        )
+        inputs = self.encode(observation, self.acting_encoder)
+        noisy: Tensor = self.exploration(self.actor.body, inputs)
         return noisy
 
     def begin(self, begun: Tensor) -> None:

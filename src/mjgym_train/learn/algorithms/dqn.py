@@ -64,16 +64,9 @@ class DQN(OffPolicyAgent):
 
     def make_critics(self) -> Critics:
         config = self.config
-        return Critics(
-            self.critics_count,
-            self.inputs,
-            0,
-            config.hidden,
-            self.action_size * (self.bins + config.dueling),
-            self.critic.initial,
-            noisy=config.noisy,
-            **self.layers,
-        )
+        heads = self.action_size * (self.bins + config.dueling)
+        sizes = self.critics_count, self.inputs, 0, config.hidden, heads
+        return Critics(*sizes, self.critic.initial, noisy=config.noisy, **self.layers)
 
     def update(self, batch: Batch) -> Metrics:
         self.updates += 1

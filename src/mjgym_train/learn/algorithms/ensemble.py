@@ -15,11 +15,7 @@ from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.critics import ReturnRange
 
-BY_CRITICS = (
-    "critics",
-    "mixtures",
-    "softmax",
-)  # values of `ensemble_acting` by which critics choose
+BY_CRITICS = ("critics", "mixtures", "softmax")  # values of `ensemble_acting`
 
 
 class Ensemble(nn.Module):
@@ -58,8 +54,8 @@ class Ensemble(nn.Module):
                 agent.valuation()  # reports unsuitable critics before training
             if agent.normalizer.enabled:
                 agent.normalizer.share(self.normalizer)
-        if config.ensemble_acting == "episodes":
-            self.acting = self._drawn_members()  # agent of each sub-environment's episode, (n,)
+        # Agent of each sub-environment's episode, (n,), where each draws one.
+        self.acting: Any = self._drawn_members() if config.ensemble_acting == "episodes" else None
         self._registered = nn.ModuleList(self.members)  # for state_dict
 
     def random_action(self, count: int) -> Tensor:
@@ -101,7 +97,6 @@ class Ensemble(nn.Module):
         return total / len(self.members)
 
     def begin(self, begun: Tensor) -> None:
-        """Note which sub-environments, (n,) bool, start an episode with the next action."""
         for slots, agent in self._slots():
             agent.begin(begun[slots])
         if self.config.ensemble_acting == "episodes":
@@ -160,22 +155,18 @@ class Ensemble(nn.Module):
         """Return None, as the policy contains the agents' critics."""
 
     def policies(self, low: np.ndarray, high: np.ndarray) -> dict[str, AnyPolicy]:
-        """Policies to evaluate by name: the joint one (empty name) and each agent's."""
         alone = [agent.policy(low, high) for agent in self.members]
         return {"": self.policy(low, high), **dict(zip(self.names, alone, strict=True))}
 
     def checkpoint(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        return {
             "normalizer": self.normalizer.state_dict(),
             "agents": [agent.checkpoint() for agent in self.members],
+            "acting": self.acting,
         }
-        if self.config.ensemble_acting == "episodes":
-            found["acting"] = self.acting
-        return found
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         self.normalizer.load_state_dict(checkpoint["normalizer"])
         for agent, own in zip(self.members, checkpoint["agents"], strict=True):
             agent.restore(own)
-        if self.config.ensemble_acting == "episodes":
-            self.acting = checkpoint["acting"]
+        self.acting = checkpoint["acting"]

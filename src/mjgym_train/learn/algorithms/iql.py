@@ -9,7 +9,6 @@ The policy is a Gaussian around the tanh of a perceptron, with one deviation per
 recorded actions are evaluated.
 """
 
-import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -22,6 +21,7 @@ from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
+from mjgym_train.learn.distributions import Gaussian
 from mjgym_train.learn.networks import Actor, perceptron
 
 LOG_DEVIATION = (-5.0, 2.0)  # bounds of the policy's
@@ -80,7 +80,9 @@ class IQL(OffPolicyAgent):
         self.step(self.value_optimizer, value_loss)
 
         gain = (config.inverse_temperature * advantage.detach()).exp()
-        density = self.log_density(batch.observation.detach(), batch.action)
+        mean = self.actor(batch.observation.detach())
+        policy = Gaussian(mean, self.log_deviation.clamp(*LOG_DEVIATION))
+        density = policy.log_density(batch.action)
         actor_loss = -(gain.clamp_max(config.most_weight) * density).mean()
         self.step(self.actor_optimizer, actor_loss)
 
@@ -96,13 +98,6 @@ class IQL(OffPolicyAgent):
     def _value(self, observation: Tensor) -> Tensor:
         values: Tensor = self.value(observation.flatten(1))[:, 0]
         return values
-
-    def log_density(self, observation: Tensor, action: Tensor) -> Tensor:
-        """Log densities of actions, (B,)."""
-        log_deviation = self.log_deviation.clamp(*LOG_DEVIATION)
-        z = (action - self.actor(observation)) / log_deviation.exp()
-        density: Tensor = -0.5 * z.square() - log_deviation - 0.5 * math.log(2 * math.pi)
-        return density.sum(-1)
 
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:

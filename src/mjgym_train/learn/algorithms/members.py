@@ -68,11 +68,7 @@ def for_config(config: OffPolicyConfig, algorithm: type[OffPolicyAgent]) -> list
 
 
 def apart(config: Config, k: int, count: int) -> Config:
-    """Settings of trainer k of `count`: those of the ensemble's agent k, as a run of its own.
-
-    Raises:
-        ConfigError: there are not as many agents, or their algorithms differ.
-    """
+    """Settings of trainer k of `count`: those of the ensemble's agent k, as a run of its own."""
     if not isinstance(config, OffPolicyConfig) or not config.ensemble:
         return config
     if len(config.ensemble) != count:
@@ -101,10 +97,9 @@ def _algorithm(name: Any, k: int) -> type[OffPolicyAgent]:
 
 def _inherited(config: OffPolicyConfig, cls: type[OffPolicyConfig]) -> dict[str, Any]:
     """The run's settings that apply to an agent with settings of a class."""
-    values = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
+    values, usual = vars(config), defaults(config)
     if cls is type(config):
-        return values
-    usual = defaults(config)
+        return dict(values)
     known = {field.name for field in dataclasses.fields(cls)}
     return {
         name: value

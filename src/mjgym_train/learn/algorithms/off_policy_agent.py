@@ -32,13 +32,7 @@ class OffPolicyAgent(Agent):
     def __init__(self, config: OffPolicyConfig, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
         self.critic = make_critic(config)
-        gammas, weights = discounts.of_heads(
-            config.discounting,
-            config.discount,
-            config.heads,
-            config.hyperbolic_k,
-            config.acting_value,
-        )
+        gammas, weights = discounts.of_heads(config)
         self.discounts = torch.tensor(gammas)
         self.head_weights = torch.tensor(weights)
         self.critics = self.make_critics()
@@ -57,22 +51,14 @@ class OffPolicyAgent(Agent):
 
     @property
     def critics_train_encoder(self) -> bool:
-        """True if the critics' loss trains the encoder of images."""
         return True
 
     def make_critics(self) -> Critics:
         """Make the critics; called once `critic`, `inputs` and `discounts` exist."""
         config = self.config
-        return Critics(
-            self.critics_count,
-            self.inputs,
-            self.action_size,
-            config.critic_hidden or config.hidden,
-            len(self.discounts),
-            self.critic.initial,
-            config.action_layer,
-            **self.layers,
-        )
+        hidden, heads = config.critic_hidden or config.hidden, len(self.discounts)
+        sizes = self.critics_count, self.inputs, self.action_size, hidden, heads
+        return Critics(*sizes, self.critic.initial, config.action_layer, **self.layers)
 
     def random_action(self, count: int) -> Tensor:
         """Actions before learning starts, (count, size) within -1 and 1."""
@@ -115,12 +101,13 @@ class OffPolicyAgent(Agent):
         bounds = critic.fitted(range_, begun=begun)
         if bounds == critic.bounds:
             return
-        matrix, bias = critic.resampled(*bounds)
-        if not begun:
-            matrix, bias = torch.eye(critic.size), -critic.initial
-        critic.set_bounds(*bounds)
-        if not begun:
-            bias = bias + critic.initial
+        if begun:
+            matrix, bias = critic.resampled(*bounds)
+            critic.set_bounds(*bounds)
+        else:
+            before = critic.initial
+            critic.set_bounds(*bounds)
+            matrix, bias = torch.eye(critic.size), critic.initial - before
         for critics in (self.critics, self.target_critics):
             critics.map_outputs(matrix, bias, self.critic_optimizer)
 
@@ -148,7 +135,6 @@ class OffPolicyAgent(Agent):
         self.step(self.actor_optimizer, loss, self.config.actor_gradient_norm or math.inf)
 
     def target_copy(self, module: nn.Module) -> Any:
-        """A copy without gradients, for use as a target network."""
         return copy.deepcopy(module).requires_grad_(False)
 
     @torch.no_grad()
@@ -165,23 +151,13 @@ class OffPolicyAgent(Agent):
         torch._foreach_lerp_(moved, list(source.parameters()), rate)
 
     def returns(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Discounted reward sums and the discounts of the following value, (B, heads) each.
-
-        Each head applies its discount.
-        """
+        """Discounted reward sums and the discounts of the following value, (B, heads) each."""
         powers = self.discounts ** torch.arange(batch.rewards.shape[1])[:, None]
         following = self.discounts ** batch.steps[:, None]
         return batch.rewards @ powers, following * ~batch.terminated[:, None]
 
     def lowest_critic(self, outputs: Tensor) -> Tensor:
-        """For each head, the outputs of the critic with the lowest value.
-
-        Args:
-            outputs: (critics, B, heads, size).
-
-        Returns:
-            (B, heads, size), a whole distribution, not an elementwise minimum.
-        """
+        """For each head the outputs, (B, heads, size), of the critic with the lowest value."""
         index = self.critic.value(outputs).argmin(0)
         return outputs.gather(0, index[None, ..., None].expand(1, *outputs.shape[1:]))[0]
 
@@ -215,9 +191,8 @@ class OffPolicyAgent(Agent):
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         super().restore(checkpoint)
-        bounds = checkpoint.get("bounds")
-        if bounds is not None and isinstance(self.critic, Categorical):
-            self.critic.set_bounds(*bounds)
+        if isinstance(self.critic, Categorical):
+            self.critic.set_bounds(*checkpoint["bounds"])
 
     def valuation(self) -> Valuation:
         if self.config.action_layer:

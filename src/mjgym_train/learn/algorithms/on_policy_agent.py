@@ -14,7 +14,7 @@ from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
 from mjgym_train.learn.collector import Size
-from mjgym_train.learn.distributions import Categorical, Distribution, Gaussian
+from mjgym_train.learn.distributions import Categorical, Gaussian
 from mjgym_train.learn.networks import Actor, perceptron
 from mjgym_train.learn.rollout import Rollout
 
@@ -30,10 +30,8 @@ class OnPolicyAgent(Agent):
     setting `bins`, and in discrete spaces, each number of the action is drawn from a categorical
     distribution instead. A perceptron, which may share all layers but the last with the policy's
     (`shared_network`), gives the value in units of `value_scale`, by default 1 / (1 - discount),
-    the largest return of rewards within 0 and 1.
-
-    Args:
-        critic_only: the last numbers of an observation, which the policy does not see.
+    the largest return of rewards within 0 and 1. The policy does not see the last numbers of an
+    observation, `critic_only`.
     """
 
     Config: ClassVar[type[OnPolicyConfig]] = OnPolicyConfig
@@ -79,7 +77,6 @@ class OnPolicyAgent(Agent):
         return self.action(self.draw(self.normalizer(observation))[0])
 
     def action(self, latent: Tensor) -> Tensor:
-        """Actions within -1 and 1 of latents."""
         return torch.tanh(latent) if self.bins is None else latent
 
     @torch.no_grad()
@@ -90,11 +87,10 @@ class OnPolicyAgent(Agent):
         return latent, distribution.log_density(latent)
 
     def outputs(self, observation: Tensor) -> Tensor:
-        """Outputs of the actor for normalised histories (..., history, size)."""
         outputs: Tensor = self.actor.body(self.features(observation[..., : self.seen]))
         return outputs
 
-    def distribution(self, observation: Tensor) -> Distribution:
+    def distribution(self, observation: Tensor) -> Gaussian | Categorical:
         """Distribution of the latents for normalised histories (..., history, size)."""
         outputs = self.outputs(observation)
         if self.bins is None and self.config.deviations == "softplus":
@@ -115,22 +111,14 @@ class OnPolicyAgent(Agent):
         return policy
 
     def value(self, observation: Tensor) -> Tensor:
-        """Values of normalised histories, (...)."""
         value: Tensor = self.critic(self.features(observation))[..., 0]
         return value * self.value_scale
 
     def error(self, value: Tensor, target: Tensor) -> Tensor:
-        """Squared errors of values, (B,), in units of `value_scale`."""
         return ((value - target) / self.value_scale).square()
 
     def loss(self, surrogate: Tensor, error: Tensor, entropy: Tensor) -> Tensor:
-        """Loss: -surrogate + c1 error - c2 entropy.
-
-        Args:
-            surrogate: (B,), with the policy gradient.
-            error: (B,), of the values.
-            entropy: (B,) or the same for all, of the policy.
-        """
+        """Mean of -surrogate + c1 error - c2 entropy; the entropy is (B,) or the same for all."""
         config = self.config
         bonus = config.entropy_weight * entropy.mean()
         return (config.value_weight * error - surrogate).mean() - bonus

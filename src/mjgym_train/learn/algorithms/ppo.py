@@ -82,28 +82,15 @@ class PPO(OnPolicyAgent):
             value = self.value(rollout.observation)
             following_value = self.value(rollout.following)
         advantage = advantages(rollout, value, following_value, config.discount, config.gae_lambda)
-        data = [
-            rollout.observation,
-            rollout.latent,
-            rollout.log_density,
-            advantage,
-            advantage + value,
-            value,
-        ]
-        data = [part.flatten(0, 1) for part in data]
+        drawn_with = rollout.observation, rollout.latent, rollout.log_density
+        parts = (*drawn_with, advantage, advantage + value, value)
+        data = [part.flatten(0, 1) for part in parts]
         for _ in range(config.epochs):
             for drawn in torch.split(torch.randperm(advantage.numel()), config.minibatch_size):
                 yield self.minibatch(*(part[drawn] for part in data))
 
-    def minibatch(
-        self,
-        observation: Tensor,
-        latent: Tensor,
-        old_log_density: Tensor,
-        advantage: Tensor,
-        target: Tensor,
-        old_value: Tensor,
-    ) -> Metrics:
+    def minibatch(self, *data: Tensor) -> Metrics:
+        observation, latent, old_log_density, advantage, target, old_value = data
         clip, drawn = self.config.clip, len(observation)
         advantage = (advantage - advantage.mean()) / (advantage.std(correction=0) + 1e-8)
         if self.mirrors is not None:

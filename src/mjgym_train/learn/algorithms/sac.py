@@ -96,7 +96,6 @@ class SAC(OffPolicyAgent):
 
     @property
     def alpha(self) -> Tensor:
-        """The temperature, without a gradient."""
         return self.log_alpha.detach().exp()
 
     @torch.no_grad()

@@ -4,9 +4,4 @@ On one core, a third to a half of the time of a PyTorch update is spent on neith
 matrix products. Here each loss has an explicit gradient, and everything but the products is a loop
 compiled by numba (the extra `fast`). Networks, optimisers and random numbers stay PyTorch's: the
 arrays are views of the agent's tensors. Checkpoints, policies and resumption are unaffected.
-
-    layers.py     perceptrons, forward and backward
-    losses.py     critics: value, target, loss, with derivatives
-    optimizer.py  AdamW, gradient norm, target updates
-    updates.py    TD3, DDPG, D4PG and SAC
 """

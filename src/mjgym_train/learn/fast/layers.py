@@ -96,11 +96,7 @@ def _relu_backward(dy, y, dz, db):
 
 
 class _Layer:
-    """A linear layer with its normalisation, and scratch arrays for one batch size.
-
-    Attributes:
-        weight: (outputs, inputs), bias (outputs,), gain and shift (outputs,) of a normalisation.
-    """
+    """A linear layer with its normalisation, and scratch arrays for one batch size."""
 
     def __init__(self, parameters: list[Array], gradients: list[Array], rows: int) -> None:
         self.weight, self.bias, *self.norm = parameters
@@ -109,6 +105,22 @@ class _Layer:
         self.z, self.h, self.y, self.dz = (np.empty((rows, outputs), np.float32) for _ in range(4))
         self.dx = np.empty((rows, inputs), np.float32)
         self.scale = np.empty(rows, np.float32)
+
+    def forward(self, x: Array) -> Array:
+        np.dot(x, self.weight.T, out=self.z)
+        if self.norm:
+            _normalized_relu(self.z, self.bias, *self.norm, self.h, self.scale, self.y)
+        else:
+            _relu(self.z, self.bias, self.y)
+        return self.y
+
+    def backward(self, dy: Array) -> None:
+        dz, norm = self.dz, self.norm
+        if norm:
+            tensors = self.y, self.h, self.scale, norm[0], dz, self.d_bias, *self.d_norm
+            _normalized_relu_backward(dy, *tensors)
+        else:
+            _relu_backward(dy, self.y, dz, self.d_bias)
 
 
 class Perceptron:
@@ -138,12 +150,7 @@ class Perceptron:
         self._inputs = []
         for layer in self.layers[:-1]:
             self._inputs.append(x)
-            np.dot(x, layer.weight.T, out=layer.z)
-            if layer.norm:
-                _normalized_relu(layer.z, layer.bias, *layer.norm, layer.h, layer.scale, layer.y)
-            else:
-                _relu(layer.z, layer.bias, layer.y)
-            x = layer.y
+            x = layer.forward(x)
         last = self.layers[-1]
         self._inputs.append(x)
         np.dot(x, last.weight.T, out=last.z)
@@ -154,36 +161,19 @@ class Perceptron:
         """Gradients of a loss, from its gradient by the outputs of the last `forward`.
 
         Args:
-            d_outputs: (rows, outputs).
             parameters: whether to write the parameter gradients.
             inputs: whether to return the input gradient, (rows, inputs).
         """
-        last = self.layers[-1]
         dz = d_outputs
         if parameters:
-            np.sum(dz, 0, out=last.d_bias)
+            np.sum(dz, 0, out=self.layers[-1].d_bias)
         for place in range(len(self.layers) - 1, -1, -1):
             layer = self.layers[place]
             if parameters:
                 np.dot(dz.T, self._inputs[place], out=layer.d_weight)
-            if not place and not inputs:
-                return None
-            np.dot(dz, layer.weight, out=layer.dx)
-            if not place:
-                return layer.dx
-            below = self.layers[place - 1]
-            if below.norm:
-                _normalized_relu_backward(
-                    layer.dx,
-                    below.y,
-                    below.h,
-                    below.scale,
-                    below.norm[0],
-                    below.dz,
-                    below.d_bias,
-                    *below.d_norm,
-                )
-            else:
-                _relu_backward(layer.dx, below.y, below.dz, below.d_bias)
-            dz = below.dz
-        return None
+            if place or inputs:
+                np.dot(dz, layer.weight, out=layer.dx)
+            if place:
+                self.layers[place - 1].backward(layer.dx)
+                dz = self.layers[place - 1].dz
+        return self.layers[0].dx if inputs else None

@@ -13,8 +13,6 @@ and a critic's loss against a target y, for each row,
     quantile     sum_i mean_j |l_i - [y_j < o_i]| huber(o_i - y_j)
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from mjgym_train.learn import critics
@@ -22,43 +20,25 @@ from mjgym_train.learn.critics import HUBER
 from mjgym_train.learn.fast.layers import Array, compiled
 
 
-class Loss(Protocol):
-    """A critic's loss on arrays; see the module."""
+class Loss:
+    """The expected return, learned by squared errors; other critics are subclasses."""
 
-    clipped: float | None  # share of the last target outside the support, if there is one
+    clipped: float | None = None  # share of the last target outside a support
 
     def predict(self, outputs: Array) -> tuple[Array, Array]:
         """Values, (rows,), and the predicted return of each row, in the shape of the outputs."""
-
-    def value_gradient(self, value: Array, prediction: Array) -> Array:
-        """Gradient of each row's value by its outputs, in the shape of the outputs."""
-
-    def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
-        """Target for rewards (rows,) and the discounted return that is predicted."""
-
-    def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
-        """Mean loss over the rows, and its gradient by the outputs."""
-
-
-def _shifted(prediction: Array, rewards: Array, discount: Array) -> Array:
-    return np.asarray(rewards[:, None] + discount[:, None] * prediction)
-
-
-class Mean:
-    """The expected return, learned by squared errors."""
-
-    clipped: float | None = None
-
-    def predict(self, outputs: Array) -> tuple[Array, Array]:
         return outputs[:, 0], outputs
 
     def value_gradient(self, value: Array, prediction: Array) -> Array:
+        """Gradient of each row's value by its outputs, in the shape of the outputs."""
         return np.ones_like(prediction)
 
     def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
-        return _shifted(prediction, rewards, discount)
+        """Target for rewards (rows,) and the discounted return that is predicted."""
+        return np.asarray(rewards[:, None] + discount[:, None] * prediction)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
+        """Mean loss over the rows, and its gradient by the outputs."""
         error = outputs - target
         return float(np.mean(error * error)), error * np.float32(2 / len(error))
 
@@ -107,16 +87,12 @@ def _project(p, rewards, discount, low, high, target):
     return outside / np.float32(rows)
 
 
-class Categorical:
-    """Probabilities of evenly spaced returns; the outputs are logits.
-
-    Args:
-        critic: with the support; its bounds move during learning.
-    """
+class Categorical(Loss):
+    """Probabilities of evenly spaced returns; the outputs are logits."""
 
     def __init__(self, critic: critics.Categorical) -> None:
-        self._critic = critic
-        self.clipped: float | None = 0.0
+        self._critic = critic  # whose support moves during learning
+        self.clipped = 0.0
 
     def _probabilities(self, outputs: Array) -> tuple[Array, Array, Array]:
         """Probabilities, and the logits' maximum and log-sum-exp, (rows,) each."""
@@ -126,17 +102,12 @@ class Categorical:
         _normalize(p, total)
         return p, highest, np.log(total)
 
-    @property
-    def _support(self) -> Array:
-        support: Array = self._critic.support.numpy()
-        return support
-
     def predict(self, outputs: Array) -> tuple[Array, Array]:
         p = self._probabilities(outputs)[0]
-        return np.asarray(p @ self._support), p
+        return np.asarray(p @ self._critic.support.numpy()), p
 
     def value_gradient(self, value: Array, prediction: Array) -> Array:
-        return np.asarray(prediction * (self._support - value[:, None]))
+        return np.asarray(prediction * (self._critic.support.numpy() - value[:, None]))
 
     def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
         low, high = (np.float32(bound) for bound in self._critic.bounds)
@@ -194,19 +165,14 @@ def _quantile(outputs, target, levels, gradient):
     return total / rows
 
 
-class Quantile:
+class Quantile(Loss):
     """Quantiles of the return, learned by the quantile Huber loss."""
-
-    clipped: float | None = None
 
     def predict(self, outputs: Array) -> tuple[Array, Array]:
         return np.asarray(outputs.mean(1)), outputs
 
     def value_gradient(self, value: Array, prediction: Array) -> Array:
         return np.full_like(prediction, 1 / prediction.shape[1])
-
-    def target(self, prediction: Array, rewards: Array, discount: Array) -> Array:
-        return _shifted(prediction, rewards, discount)
 
     def gradient(self, outputs: Array, target: Array) -> tuple[float, Array]:
         """The quantile Huber loss, by differences of running sums over the sorted target."""
@@ -220,4 +186,4 @@ def loss_of(critic: critics.Critic) -> Loss:
     """The loss of a built-in critic."""
     if isinstance(critic, critics.Categorical):
         return Categorical(critic)
-    return Mean() if isinstance(critic, critics.Mean) else Quantile()
+    return Loss() if isinstance(critic, critics.Mean) else Quantile()

@@ -51,28 +51,20 @@ def _split_like(vector: Tensor, like: Sequence[Tensor]) -> list[Tensor]:
 
 
 def lerp(target: Array, source: Array, rate: float) -> None:
-    """Move a target towards its source: target += rate (source - target)."""
     _lerp(target, source, np.float32(rate))
 
 
 class AdamW:
-    """The steps of a PyTorch AdamW optimiser, sharing its state.
-
-    Args:
-        optimizer: with one parameter group; its moments become views of vectors.
-
-    Attributes:
-        parameters: all of them, a vector that backs the optimiser's tensors.
-    """
+    """The steps of a PyTorch AdamW optimiser, whose parameters and moments become views here."""
 
     def __init__(self, optimizer: torch.optim.Optimizer, max_norm: float = math.inf) -> None:
         (self._group,) = optimizer.param_groups
         tensors: list[nn.Parameter] = self._group["params"]
         self._max_norm = max_norm
-        self._vector = flatten(tensors)
-        moments = [torch.zeros_like(self._vector) for _ in _MOMENTS]
-        for name, vector in zip(_MOMENTS, moments, strict=True):
-            for tensor, part in zip(tensors, _split_like(vector, tensors), strict=True):
+        vector = flatten(tensors)
+        moments = [torch.zeros_like(vector) for _ in _MOMENTS]
+        for name, moment in zip(_MOMENTS, moments, strict=True):
+            for tensor, part in zip(tensors, _split_like(moment, tensors), strict=True):
                 state = optimizer.state[tensor]
                 if name in state:  # from a checkpoint
                     part.copy_(state[name])
@@ -83,17 +75,16 @@ class AdamW:
                 count.copy_(state["step"])
             state["step"] = count
         self._counts: Array = counts.numpy()
-        self.parameters: Array = self._vector.numpy()
+        self.parameters: Array = vector.numpy()
         self.gradient: Array = np.zeros_like(self.parameters)
-        self._m, self._v = (vector.numpy() for vector in moments)
-        self._shapes = [tuple(tensor.shape) for tensor in tensors]
+        self._m, self._v = (moment.numpy() for moment in moments)
+        self._tensors = tensors
 
     def pieces(self) -> tuple[list[Array], list[Array]]:
         """Views of the parameters and of their gradients, in the optimiser's order."""
-        ends = np.cumsum([math.prod(shape) for shape in self._shapes])[:-1]
+        vectors = map(torch.from_numpy, (self.parameters, self.gradient))
         parameters, gradients = (
-            [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
-            for parts in (np.split(self.parameters, ends), np.split(self.gradient, ends))
+            [part.numpy() for part in _split_like(vector, self._tensors)] for vector in vectors
         )
         return parameters, gradients
 

@@ -44,12 +44,11 @@ class FastUpdate(ABC):
         self.target_critics = [self._frozen(body) for body in agent.target_critics.bodies]
         self.head_weights: Array = agent.head_weights.numpy()
         self.heads = len(self.head_weights)
-        several = self.heads > 1  # a single discount is not rounded to float32
-        self.discounts = (
-            agent.discounts.double().numpy() if several else np.array([config.discount])
-        )
-        self.powers = self.discounts[:, None] ** np.arange(config.n_step)
-        self.powers = self.powers.astype(np.float32)
+        self.discounts = agent.discounts.double().numpy()
+        if self.heads == 1:  # which is not rounded to float32
+            self.discounts = np.array([config.discount])
+        powers = self.discounts[:, None] ** np.arange(config.n_step)
+        self.powers = powers.astype(np.float32)
         self.actor_optimizer = AdamW(agent.actor_optimizer, self.max_norm)
         self.actor = Perceptron(agent.actor.body, *self.actor_optimizer.pieces(), self.rows)
 
@@ -131,7 +130,8 @@ class Deterministic(FastUpdate):
         prediction = self.lowest(np.concatenate([following, action], 1))
         target = self.loss.target(prediction, *self.returns(batch))
         metrics = self.learn_critics(observation, batch, target)
-        if not self.turn():
+        delay = self.agent.config.policy_delay if isinstance(self.agent, TD3) else 1
+        if self.agent.updates % delay:
             return metrics
         metrics["value"] = torch.tensor(self.learn_actor(observation))
         self.move_critics()
@@ -147,13 +147,6 @@ class Deterministic(FastUpdate):
         clip = agent.config.target_noise_clip
         noise = torch.randn(*action.shape).numpy() * np.float32(agent.config.target_noise)
         return np.asarray(np.clip(action + np.clip(noise, -clip, clip), -1, 1))
-
-    def turn(self) -> bool:
-        """Tell whether to update the actor now; TD3 delays it."""
-        agent = self.agent
-        if not isinstance(agent, TD3):
-            return True
-        return int(agent.updates) % agent.config.policy_delay == 0
 
     def learn_actor(self, observation: Array) -> float:
         """A step of the actor: maximise Q_1(s, a), a = tanh(u), so dL/du = -dQ/da (1 - a^2)."""
