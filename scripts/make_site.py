@@ -10,6 +10,7 @@ guides unchanged, those of ids from `describe()`, those of modules from their na
 import argparse
 import html
 import importlib.util
+import inspect
 import itertools
 import re
 import shutil
@@ -27,6 +28,7 @@ from update_tables import NAMESPACES as EXAMPLES
 
 import mjgym
 from mjgym.cli.guide import guides
+from mjgym.describe.description import field_comments
 from mjgym_train import baselines, comparison, metrics, score_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -97,10 +99,11 @@ suppress_warnings = ["ref.python", "docutils"]
 
 
 def setup(app):
-    from make_site import is_bare_field, with_tables
+    from make_site import is_bare_field, with_fields, with_tables
 
     early = 100  # before napoleon
-    app.connect("autodoc-process-docstring", lambda *args: with_tables(args[-1]), early)
+    app.connect("autodoc-process-docstring", lambda *args: with_fields(args[3], args[-1]), early)
+    app.connect("autodoc-process-docstring", lambda *args: with_tables(args[-1]), early + 1)
     app.connect("autodoc-skip-member", lambda *args: is_bare_field(args[3]) or None)
 """
 STYLE = """
@@ -160,6 +163,15 @@ def with_tables(lines: list[str]) -> None:
         for row in (head, *rows):
             lines.extend(f"   {'  ' if i else '* '}- {cell}" for i, cell in enumerate(row))
         lines.append("")
+
+
+def with_fields(member: Any, lines: list[str]) -> None:
+    """Add the comments beside a class's fields to its docstring, unless that explains them."""
+    if not inspect.isclass(member) or any(line.strip() == "Args:" for line in lines):
+        return
+    fields = {name: text for name, text in field_comments(member).items() if text}
+    if fields:
+        lines += ["", "Args:", *(f"    {name}: {text}." for name, text in fields.items()), ""]
 
 
 def is_bare_field(member: Any) -> bool:

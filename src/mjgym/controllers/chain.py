@@ -27,12 +27,12 @@ LIMITS = ("qpos_low", "qpos_high", "torque_low", "torque_high")
 
 @dataclass(frozen=True)
 class Point:
-    """A site, the body that carries it and its tree's root, and whether joints move it."""
+    """A site, and the indices of the joints that move it."""
 
     site: int
     body: int
-    root: int
-    moves: bool
+    root: int  # root of the body's tree, the reference of `subtree_com` motions
+    moves: bool  # whether each joint moves it
 
     @classmethod
     def named(cls, model: Model, name: str) -> "Point":
@@ -59,16 +59,6 @@ class Chain:
         actuators: one motor per joint, in the same order.
         origin: the site that defines the axes of actions.
 
-    Attributes:
-        dofs: indices of the joint velocities, and of their rows of `cdof`.
-        qpos: indices of the joint positions.
-        qpos_low, qpos_high: limits of the joints, (n,), rad; infinite without.
-        torque_low, torque_high: limits of the motors, (n,), N m.
-        mask: which of the joints move the tool, (n,) bool; None for all.
-        inertia: of `inertia_index`; None instead of a mask that keeps everything.
-        alone: whether no other joint moves the tool.
-        moving: which of the model's degrees of freedom move the tool, (nv,) bool.
-
     Raises:
         KeyError: an element does not exist; the message names the nearest ones.
         ValueError: a joint has several degrees of freedom, or joints and actuators do not match.
@@ -93,8 +83,10 @@ class Chain:
         motors = rows(model, "nu", np.array([_find(model, "actuator", a) for a in actuators]))
         if len(motors) != len(joints):
             raise ValueError(f"{len(motors)} controls for {len(joints)} joints: use motors")
+        # Indices of joint velocities (and of rows of `cdof`), motor controls and joint positions.
         self.dofs, self.ctrl = places(dofs), places(motors)
         self.qpos = places(np.array([int(model.jnt_qposadr[i]) for i in ids]))
+        # Limits of motors, N m, and joints, rad, (n,); infinite without one.
         limits = np.where(
             model.actuator_ctrllimited[motors, None],
             model.actuator_ctrlrange[motors],
@@ -105,11 +97,11 @@ class Chain:
         self.qpos_low, self.qpos_high = ends[:, 0].copy(), ends[:, 1].copy()
         self.tool, self.origin = Point.named(model, tool), Point.named(model, origin)
         mask = chain_mask(model, self.tool.body, dofs)
-        self.mask = None if mask.all() else mask
+        self.mask = None if mask.all() else mask  # of the joints that move the tool; None: all
         index, there = inertia_index(model, dofs)
-        self.inertia = index, None if there.all() else there
-        self.moving = chain_mask(model, self.tool.body, np.arange(model.nv))
-        self.alone = bool(self.moving.sum() == mask.sum())
+        self.inertia = index, None if there.all() else there  # for `dense_inertia`
+        self.moving = chain_mask(model, self.tool.body, np.arange(model.nv))  # of all degrees
+        self.alone = bool(self.moving.sum() == mask.sum())  # no other joint moves the tool
         self.take_qpos, self.take_dofs = taker(self.qpos), taker(self.dofs)
         self.take_axes = taker(self.dofs, -2)
         self._known: dict[str, Any] = {"arm": self, "origin_moves": self.origin.moves}

@@ -15,17 +15,13 @@ from mjgym.controllers.controller import Arrays, Controller, State
 class Composite:
     """Controllers of named parts; the action concatenates theirs in order.
 
-    Args:
-        parts: pairs of a name and a controller.
-        robots: robot index of each part; empty for a single robot.
-
     Raises:
         ValueError: names and joints do not match, or a name is repeated.
     """
 
-    parts: tuple[tuple[str, Controller], ...]
+    parts: tuple[tuple[str, Controller], ...]  # pairs of a name and a controller
     joints: tuple[tuple[str, ...], ...]
-    robots: tuple[int, ...] = ()
+    robots: tuple[int, ...] = ()  # robot index of each part; empty for a single robot
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.parts]

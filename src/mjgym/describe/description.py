@@ -162,7 +162,7 @@ def _type_name(annotation: Any) -> str:
 
 def arguments(task: Task) -> list[dict[str, Any]]:
     """The task's fields: `name`, `value`, `default`, `type` and the comment beside them."""
-    comments = _comments(type(task))
+    comments = field_comments(type(task))
     rows = []
     for field in dataclasses.fields(task):
         default = None if field.default is dataclasses.MISSING else field.default
@@ -182,11 +182,11 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _comments(cls: type[Task]) -> dict[str, str]:
+def field_comments(cls: type) -> dict[str, str]:
+    """Comments beside the fields of a class and its bases, by field."""
     comments: dict[str, str] = {}
     for base in reversed(cls.__mro__):
-        if dataclasses.is_dataclass(base):
-            comments.update(_own_comments(base))
+        comments.update(_own_comments(base))
     return comments
 
 

@@ -29,18 +29,12 @@ SLIDE, HINGE = 2, 3  # mjtJoint
 
 @dataclass(frozen=True)
 class Solution:
-    """Result of an inverse kinematics search.
+    """Result of an inverse kinematics search."""
 
-    Args:
-        success: whether the site reached its pose with all joints within their ranges.
-        error: norm of the position error (m) plus twice that of the rotation error (rad).
-        qpos: final joint positions, (k,) rad or m.
-    """
-
-    success: bool
-    error: float
+    success: bool  # whether the site reached its pose with all joints within their ranges
+    error: float  # norm of the position error (m) plus twice that of the rotation error (rad)
     steps: int
-    qpos: np.ndarray
+    qpos: np.ndarray  # final joint positions, (k,) rad or m
 
 
 def solve(
@@ -77,7 +71,7 @@ def solve(
     steps, solved = 0, False
     while True:
         error = chain.error(target, turn)
-        size = _size(error)
+        size = _length(error[:3]) + ROTATION_WEIGHT * _length(error[3:])
         if size < TOLERANCE:
             solved = chain.shift_into_range()
             break
@@ -127,10 +121,6 @@ def _checked(name: str, value: Array, size: int) -> np.ndarray:
             raise ValueError(f"{name}: a quaternion of zeros is no rotation")
         numbers = numbers / length
     return numbers
-
-
-def _size(error: np.ndarray) -> float:
-    return _length(error[:3]) + ROTATION_WEIGHT * _length(error[3:])
 
 
 def _length(vector: np.ndarray) -> float:

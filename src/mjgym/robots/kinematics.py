@@ -29,21 +29,13 @@ WEIGHTS = np.array([1.0, 1.0, 1.0, ARM, ARM, ARM])
 
 @dataclass(frozen=True)
 class Link:
-    """A body of the chain, relative to its parent's frame.
+    """A body of the chain, relative to its parent's frame."""
 
-    Args:
-        position: (3,) m.
-        rotation: (9,).
-        joint: index of the joint that turns it, or None.
-        axis: joint axis, (3,), in the body frame.
-        anchor: a point on that axis, (3,) m, in the body frame.
-    """
-
-    position: np.ndarray
-    rotation: np.ndarray
-    joint: int | None = None
-    axis: np.ndarray | None = None
-    anchor: np.ndarray | None = None
+    position: np.ndarray  # (3,) m
+    rotation: np.ndarray  # (9,)
+    joint: int | None = None  # index of the joint that turns it, or None
+    axis: np.ndarray | None = None  # joint axis, (3,), in the body frame
+    anchor: np.ndarray | None = None  # a point on that axis, (3,) m, in the body frame
 
 
 class Kinematics:

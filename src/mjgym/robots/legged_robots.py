@@ -18,50 +18,29 @@ class LeggedRobot(Part):
 
     The model has a free joint, and hinges with rotor inertias (`armature`) and torque limits
     (`actuatorfrcrange`). Actuators, sensors and the floor are the task's.
-
-    Args:
-        root: the body with the free joint.
-        trunk: the body that is upright when the robot stands.
-        imu: the site of the inertial measurement unit.
-        feet: a site under each foot.
-        ankles: a site at the centre of each foot, or of its joint.
-        soles: per foot, the geom or the body that treads on the ground.
-        sole_kind: "geom", or "xbody" for bodies.
-        sole_geoms: pattern of the names of the geoms that tread on the ground.
-        tracked: bodies that follow a motion, the root and the trunk among them; empty for all.
-        tips: bodies at the ends of the limbs, whose heights must follow a motion.
-        thighs, shanks, torso: geoms of the upper and lower legs and of the rest; may be empty.
-        foot_radius: of the ring of points under a foot that its height is measured above, m.
-        foot_points: of that ring.
-        stiffness: of the joints' servos, N m/rad; 0 for what follows from the rotor inertias.
-        damping: of the joints' servos, N m s/rad, with a stiffness.
-        height: of the root in the usual pose, m.
-        pose: the usual position of each joint, rad.
-        vendor_joints: the hinges in the order of the vendor's SDK; empty if unknown.
-        standing, walking, running: tolerated deviations of each joint from the pose, rad.
     """
 
-    root: str = ""
-    trunk: str = ""
-    imu: str = ""
-    feet: tuple[str, ...] = ()
-    ankles: tuple[str, ...] = ()
-    soles: tuple[str, ...] = ()
-    sole_kind: str = "geom"
-    sole_geoms: str = "*_foot*"
-    tracked: tuple[str, ...] = ()
-    tips: tuple[str, ...] = ()
-    thighs: tuple[str, ...] = ()
-    shanks: tuple[str, ...] = ()
-    torso: tuple[str, ...] = ()
-    foot_radius: float = 0.04
-    foot_points: int = 4
-    stiffness: float = 0.0
-    damping: float = 0.0
-    height: float = 0.0
-    pose: tuple[float, ...] = ()
-    vendor_joints: tuple[str, ...] = ()
-    standing: tuple[float, ...] = ()
+    root: str = ""  # the body with the free joint
+    trunk: str = ""  # the body that is upright when the robot stands
+    imu: str = ""  # the site of the inertial measurement unit
+    feet: tuple[str, ...] = ()  # a site under each foot
+    ankles: tuple[str, ...] = ()  # a site at the centre of each foot, or of its joint
+    soles: tuple[str, ...] = ()  # per foot, the geom or the body that treads on the ground
+    sole_kind: str = "geom"  # "geom", or "xbody" for bodies
+    sole_geoms: str = "*_foot*"  # pattern of the names of the geoms that tread on the ground
+    tracked: tuple[str, ...] = ()  # bodies that follow a motion; empty for all
+    tips: tuple[str, ...] = ()  # ends of the limbs, whose heights must follow a motion
+    thighs: tuple[str, ...] = ()  # geoms of the upper legs, as the next two; may be empty
+    shanks: tuple[str, ...] = ()  # of the lower legs
+    torso: tuple[str, ...] = ()  # of the rest
+    foot_radius: float = 0.04  # m, of the ring of points under a foot, for the foot's height
+    foot_points: int = 4  # of that ring
+    stiffness: float = 0.0  # of the joints' servos, N m/rad; 0: from the rotor inertias
+    damping: float = 0.0  # of the joints' servos, N m s/rad, with a stiffness
+    height: float = 0.0  # of the root in the usual pose, m
+    pose: tuple[float, ...] = ()  # the usual position of each joint, rad
+    vendor_joints: tuple[str, ...] = ()  # hinges in the order of the vendor's SDK; empty if unknown
+    standing: tuple[float, ...] = ()  # rad, tolerated deviation of each joint, as the next two
     walking: tuple[float, ...] = ()
     running: tuple[float, ...] = ()
 
@@ -76,7 +55,6 @@ class LeggedRobot(Part):
 
     @property
     def compiled(self) -> mujoco.MjModel:
-        """The compiled model of the robot alone, whose angles are radians in any case."""
         return _compiled(self)
 
     def check(self, spec: Spec) -> None:

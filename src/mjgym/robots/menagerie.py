@@ -21,16 +21,11 @@ AXIAL = (mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE)
 
 @dataclass(frozen=True)
 class MenagerieArm(Arm):
-    """An arm of MuJoCo Menagerie, driven by motors.
-
-    Args:
-        entry: its model; empty for the one without a hand, if there is one.
-        torque_limits: of the joints (N m or N); empty for the model's.
-    """
+    """An arm of MuJoCo Menagerie, driven by motors."""
 
     robot: str = ""
-    entry: str = ""
-    torque_limits: tuple[float, ...] = ()
+    entry: str = ""  # its model; empty for the one without a hand, if there is one
+    torque_limits: tuple[float, ...] = ()  # of the joints (N m or N); empty for the model's
 
     def model(self) -> Spec:
         """Build the published arm, with a motor on each joint and the site `wrist`."""

@@ -17,15 +17,10 @@ _SITE = "mjgym_{}"  # of sites that are added
 
 @dataclass(frozen=True)
 class MenagerieLegged(LeggedRobot):
-    """A legged robot of MuJoCo Menagerie.
+    """A legged robot of MuJoCo Menagerie."""
 
-    Args:
-        menagerie: its name there.
-        entry: its model; empty for the usual one.
-    """
-
-    menagerie: str = ""
-    entry: str = ""
+    menagerie: str = ""  # its name there
+    entry: str = ""  # its model; empty for the usual one
 
     def model(self) -> Spec:
         """Build the published robot without actuators, sensors and keyframes."""

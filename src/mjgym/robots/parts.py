@@ -20,49 +20,32 @@ class Part:
     """
 
     def model(self) -> Spec:
-        """Build the part alone; its world body is its mounting frame."""
         raise NotImplementedError(f"{type(self).__name__} must define model()")
 
 
 @dataclass(frozen=True)
 class Group:
-    """Joints of a robot beside its arms, with their own part of an action: a torso, legs, a drive.
+    """Joints beside a robot's arms with their own part of an action: a torso, legs, a drive."""
 
-    Args:
-        name: of the part, e.g. "torso".
-        joints: each of one degree of freedom.
-        actuators: one per joint, in the same order.
-        controller: maps its part of an action to the actuators' controls.
-        site: any site that it moves.
-        start: initial joint positions (rad or m) of a base's; empty for those of the model.
-    """
-
-    name: str
-    joints: tuple[str, ...]
-    actuators: tuple[str, ...]
-    controller: Controller
-    site: str
-    start: tuple[float, ...] = ()
+    name: str  # of the part, e.g. "torso"
+    joints: tuple[str, ...]  # each of one degree of freedom
+    actuators: tuple[str, ...]  # one per joint, in the same order
+    controller: Controller  # maps its part of an action to the actuators' controls
+    site: str  # any site that it moves
+    start: tuple[float, ...] = ()  # initial positions of a base's (rad or m); empty: the model's
 
 
 @dataclass(frozen=True)
 class Base(Part):
-    """The mount that carries an arm, or a base that moves.
+    """The mount that carries an arm, or a base that moves."""
 
-    Args:
-        mount: the site that an arm's frame is attached to.
-        prefix: of its elements in a scene, before the robot's number.
-        groups: joints of a base that moves.
-        hybrid: whether by default a last number of an action selects between moving the arm from
-            where it is (at most 0) and from its goal (above 0), which follows the base.
-        centre: the site that is observed as the base's pose; empty for a fixed mount.
-    """
-
-    mount: str = "mount"
-    prefix: str = "fixed_mount"
-    groups: tuple[Group, ...] = ()
+    mount: str = "mount"  # the site that an arm's frame is attached to
+    prefix: str = "fixed_mount"  # of its elements in a scene, before the robot's number
+    groups: tuple[Group, ...] = ()  # joints of a base that moves
+    # By default a last number of an action selects between moving the arm from where it is (at most
+    # 0) and from its goal (above 0), which follows the base.
     hybrid: bool = False
-    centre: str = ""
+    centre: str = ""  # the site that is observed as the base's pose; empty for a fixed mount
 
     @property
     def drives(self) -> bool:
@@ -72,25 +55,15 @@ class Base(Part):
 
 @dataclass(frozen=True)
 class Limb:
-    """A chain of joints from a base to a wrist: an arm, or one arm of a two-armed robot.
+    """A chain of joints from a base to a wrist: an arm, or one arm of a two-armed robot."""
 
-    Args:
-        joints: from the base outwards.
-        actuators: one per joint, in the same order.
-        wrist: the site that a hand's frame is attached to.
-        link: the body that carries the wrist.
-        start: initial joint positions (rad or m); empty for zeros.
-        origin: the site that defines the task frame of the hand; empty for the arm frame.
-        hand: default hand, a name in `hands`; empty for the robot's.
-    """
-
-    joints: tuple[str, ...] = ()
-    actuators: tuple[str, ...] = ()
-    wrist: str = "wrist"
-    link: str = ""
-    start: tuple[float, ...] = ()
-    origin: str = ""
-    hand: str = ""
+    joints: tuple[str, ...] = ()  # from the base outwards
+    actuators: tuple[str, ...] = ()  # one per joint, in the same order
+    wrist: str = "wrist"  # the site that a hand's frame is attached to
+    link: str = ""  # the body that carries the wrist
+    start: tuple[float, ...] = ()  # initial joint positions (rad or m); empty for zeros
+    origin: str = ""  # the site that defines the task frame of the hand; empty for the arm frame
+    hand: str = ""  # default hand, a name in `hands`; empty for the robot's
 
 
 @dataclass(frozen=True)
@@ -99,29 +72,17 @@ class Arm(Limb, Part):
 
     With several limbs, `joints`, `actuators` and `start` are the robot's, those of its groups
     included; `wrist`, `link` and `origin` are the first one's.
-
-    Args:
-        base: default base, a name in `bases`.
-        groups: its driven joints beside the limbs, e.g. a torso and a head.
-        table_distance: from the near edge of a table to the arm's frame (m).
-        centre_distance: from the middle of a scene without a table to the arm's frame (m).
-        bins_distance: from the middle of a scene with bins to the arm's frame (m).
-        height: of its base's frame above the floor (m).
-        ahead: sign of the direction along its hands' z axes that points away from the wrists.
-        base_start: initial positions of its base's joints by name (m or rad).
-        torques: torque sensors (N m) of the joints, three numbers each, in a frame with the joint
-            axis as z; empty without sensors.
     """
 
-    base: str = ""
-    groups: tuple[Group, ...] = ()
-    table_distance: float = 0.16
-    centre_distance: float = 0.6
-    bins_distance: float = 0.5
-    height: float = 0.0
-    ahead: float = 1.0
-    base_start: tuple[tuple[str, float], ...] = ()
-    torques: tuple[str, ...] = ()
+    base: str = ""  # default base, a name in `bases`
+    groups: tuple[Group, ...] = ()  # its driven joints beside the limbs, e.g. a torso and a head
+    table_distance: float = 0.16  # from a table's near edge to the arm's frame, m
+    centre_distance: float = 0.6  # from the middle of a scene without a table, m
+    bins_distance: float = 0.5  # from the middle of a scene with bins, m
+    height: float = 0.0  # of its base's frame above the floor (m)
+    ahead: float = 1.0  # sign along its hands' z axes that points away from the wrists
+    base_start: tuple[tuple[str, float], ...] = ()  # its base's joints, m, rad
+    torques: tuple[str, ...] = ()  # torque sensors of the joints, z along the axis; empty for none
 
     @property
     def limbs(self) -> dict[str, Limb]:
@@ -131,21 +92,14 @@ class Arm(Limb, Part):
 
 @dataclass(frozen=True)
 class Hand(Part):
-    """The gripper or hand at the end of an arm.
-
-    Args:
-        tool_centre: the site between the fingers that tasks control.
-        fingers: contact geoms of each finger; all fingers must touch an object to grasp it.
-        start: initial joint positions (rad or m); empty for zeros.
-        law: maps actions to the actuators; None: actions are the controls.
-    """
+    """The gripper or hand at the end of an arm."""
 
     joints: tuple[str, ...] = ()
     actuators: tuple[str, ...] = ()
-    tool_centre: str = "tool_centre"
-    fingers: tuple[tuple[str, ...], ...] = ()
-    start: tuple[float, ...] = ()
-    law: GripperLaw | None = None
+    tool_centre: str = "tool_centre"  # the site between the fingers that tasks control
+    fingers: tuple[tuple[str, ...], ...] = ()  # contact geoms; all fingers touch to grasp
+    start: tuple[float, ...] = ()  # initial joint positions (rad or m); empty for zeros
+    law: GripperLaw | None = None  # maps actions to the actuators; None: actions are the controls
 
 
 arms: Catalogue[Arm] = Catalogue("arm", Arm)

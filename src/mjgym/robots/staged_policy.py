@@ -20,48 +20,27 @@ PATIENCE = 120  # control steps allowed per stage
 
 @dataclass(frozen=True)
 class Stage:
-    """One move of one tool, from the current observation.
+    """One move of one tool, from the current observation."""
 
-    Args:
-        target: target position of the tool, (..., 3) m.
-        fingers: `OPEN`, `CLOSE`, or between.
-        turn: remaining rotation of the tool, a rotation vector in world axes, (..., 3) rad; None:
-            no rotation.
-        near: the next stage begins within this distance of the target, m,
-        straight: within this angle of the target orientation, rad,
-        steps: after at least this number of control steps,
-        until: and where this condition, (...) bool, holds.
-        lost: where this condition, (...) bool, holds, the episode goes back to the start of the
-            part.
-        speed: largest fraction of the tool's maximum displacement and rotation per control step.
-    """
-
-    target: np.ndarray
-    fingers: float
-    turn: np.ndarray | None = None
-    near: float = 0.01
-    straight: float = np.inf
-    steps: int = 0
-    until: np.ndarray | None = None
-    lost: np.ndarray | None = None
-    speed: float = 1.0
+    target: np.ndarray  # target position of the tool, (..., 3) m
+    fingers: float  # `OPEN`, `CLOSE`, or between
+    turn: np.ndarray | None = None  # remaining rotation vector, (..., 3) rad
+    near: float = 0.01  # m, of the target: the next stage begins within it,
+    straight: float = np.inf  # rad, within this angle of the target orientation,
+    steps: int = 0  # after at least this number of control steps,
+    until: np.ndarray | None = None  # and where this condition, (...) bool, holds
+    lost: np.ndarray | None = None  # where it holds, (...) bool, back to the start of the part
+    speed: float = 1.0  # largest fraction of the tool's maximum displacement and rotation per step
 
 
 @dataclass(frozen=True)
 class Motion:
-    """Remaining motion of a tool, per episode.
+    """Remaining motion of a tool, per episode."""
 
-    Args:
-        way: displacement, (..., 3) m in world axes.
-        turn: rotation vector, (..., 3) rad in world axes.
-        fingers: from `OPEN` to `CLOSE`, (...).
-        speed: largest fraction of the maximum displacement and rotation per control step, (...).
-    """
-
-    way: np.ndarray
-    turn: np.ndarray
-    fingers: np.ndarray
-    speed: np.ndarray
+    way: np.ndarray  # displacement, (..., 3) m in world axes
+    turn: np.ndarray  # rotation vector, (..., 3) rad in world axes
+    fingers: np.ndarray  # from `OPEN` to `CLOSE`, (...)
+    speed: np.ndarray  # largest fraction of the maximum displacement and rotation per control step
 
 
 class Tool(Protocol):

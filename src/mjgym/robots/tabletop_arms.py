@@ -89,9 +89,9 @@ PANDA: dict[str, Any] = {
 @arms.register("PandaDexLH", **PANDA, hand="InspireLeftHand")
 @dataclass(frozen=True)
 class TabletopArm(Arm):
-    """An arm for one hand; `file` names its folder and the MJCF in it."""
+    """An arm for one hand."""
 
-    file: str = "panda"
+    file: str = "panda"  # the name of its folder and of the MJCF in it
     base: str = "RethinkMount"
     link: str = "right_hand"
     origin: str = "right_center"

@@ -37,9 +37,9 @@ MOBILE: dict[str, Any] = {"prefix": "mobilebase", "centre": "center"}
 @bases.register("RethinkMount", file="rethink_mount")  # of all other arms
 @dataclass(frozen=True)
 class Mount(Base):
-    """A pedestal on the floor, possibly empty, or a base that moves; `file` names its MJCF."""
+    """A pedestal on the floor, possibly empty, or a base that moves."""
 
-    file: str = "rethink_mount"
+    file: str = "rethink_mount"  # the name of its MJCF
 
     def model(self) -> Spec:
         return load(f"robots/bases/{self.file}.xml")

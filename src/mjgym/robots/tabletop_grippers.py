@@ -168,10 +168,10 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
 @hands.register("none", file="none", law=GripperLaw())
 @dataclass(frozen=True)
 class Gripper(Hand):
-    """A gripper of the tabletop family; `file` names its MJCF in assets/robots/grippers."""
+    """A gripper of the tabletop family."""
 
     tool_centre: str = "grip_site"
-    file: str = ""
+    file: str = ""  # of its model, in assets/robots/grippers
 
     def model(self) -> Spec:
         return load(f"robots/grippers/{self.file}.xml")

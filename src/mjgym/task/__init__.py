@@ -4,7 +4,15 @@ from mjgym.actions import Action, Model
 from mjgym.arrays import Array
 from mjgym.task.contract import GoalTask, Task
 from mjgym.task.optional_hooks import Arrays
-from mjgym.task.registration import Registration, TaskType, on_register, register, registrations
+from mjgym.task.registration import (
+    Registration,
+    TaskType,
+    on_register,
+    register,
+    register_variants,
+    registrations,
+    variant,
+)
 from mjgym.task.signals import Signal, vector_names
 from mjgym.task.task_fields import WHOLE_TOLERANCE, steps_in
 from mjgym.task.viewpoint import Viewpoint
@@ -23,7 +31,9 @@ __all__ = [
     "Viewpoint",
     "on_register",
     "register",
+    "register_variants",
     "registrations",
     "steps_in",
+    "variant",
     "vector_names",
 ]

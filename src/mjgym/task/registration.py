@@ -16,25 +16,15 @@ TaskType = TypeVar("TaskType", bound=type[OptionalHooks])
 
 @dataclasses.dataclass(frozen=True)
 class Registration:
-    """An id with its class, fields, and words to find it by.
+    """An id with its class, fields, and words to find it by."""
 
-    Args:
-        id: "<namespace>/<domain>-<task>-v<number>".
-        place: the task's class, as "module:Class".
-        fields: values of the class's fields.
-        tags: words to find the id by.
-        summary: the task in one sentence.
-        options: overridden defaults of the environment's keyword arguments.
-        steps: control steps of an episode; None for no limit.
-    """
-
-    id: str
-    place: str
-    fields: dict[str, Any]
-    tags: frozenset[str]
-    summary: str
-    options: dict[str, Any]
-    steps: int | None
+    id: str  # "<namespace>/<domain>-<task>-v<number>"
+    place: str  # the task's class, as "module:Class"
+    fields: dict[str, Any]  # values of the class's fields
+    tags: frozenset[str]  # words to find the id by
+    summary: str  # the task in one sentence
+    options: dict[str, Any]  # overridden defaults of the environment's keyword arguments
+    steps: int | None  # control steps of an episode; None for no limit
 
     @functools.cached_property
     def task_class(self) -> type[Any]:
@@ -140,6 +130,36 @@ def register(
         for listener in () if awaited else on_register:
             listener(registration)
         registrations[id] = registration
+        return task_class
+
+    return decorate
+
+
+Variant = Callable[[str, tuple[str, ...]], Callable[[TaskType], TaskType]]
+"""Registers a task under an id; the tags are those of the table."""
+
+
+def variant(summary: str = "", tags: tuple[str, ...] = (), **fields: Any) -> Variant[Any]:
+    """A row of `register_variants`; arguments are those of `register`."""
+    return lambda id, usual: register(id, summary, tags or usual, **fields)
+
+
+def register_variants(
+    pattern: str, tags: tuple[str, ...] = (), **variants: Variant[Any]
+) -> Callable[[TaskType], TaskType]:
+    """Class decorator that registers a task under several ids.
+
+        @register_variants("my/puck-{}-v0", near=variant("Near."), far=variant("Far.", margin=0.5))
+
+    Args:
+        pattern: of the ids; "{}" is the name of a variant.
+        tags: of variants that have none of their own.
+        **variants: by name, see `variant`.
+    """
+
+    def decorate(task_class: TaskType) -> TaskType:
+        for name, row in variants.items():
+            row(pattern.format(name), tags)(task_class)
         return task_class
 
     return decorate

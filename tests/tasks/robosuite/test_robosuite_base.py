@@ -17,8 +17,7 @@ from mjgym import Env
 from mjgym.placements import Extent, Placement, Pose, Several, Uniform
 from mjgym.task import models
 from mjgym.tasks.robosuite.lift import DENSITY, Lift
-from mjgym.tasks.robosuite.room import add_box, in_contact, watch_contact
-from mjgym.tasks.robosuite.tabletop import OneTable
+from mjgym.tasks.robosuite.tabletop import OneTable, add_box, in_contact, watch_contact
 
 TASKS = ("Lift", "Stack", "Door")
 TASKS += ("PickPlace", "PickPlaceSingle", "NutAssembly", "NutAssemblySingle")

@@ -13,7 +13,7 @@ from mjgym.envs.env import Env
 from mjgym.sim.engine import episode_field
 from mjgym.sim.single import SingleView
 from mjgym.tasks.robosuite.lift import DENSITY, Lift
-from mjgym.tasks.robosuite.room import BOX_FIELDS, resize_box
+from mjgym.tasks.robosuite.tabletop import BOX_FIELDS, resize_box
 
 EXACT = 1e-6
 

@@ -9,23 +9,20 @@ from mjgym import mjcf
 from mjgym.rewards import tolerance
 from mjgym.rotations import XZ, ZZ, norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register_variants, variant
 
 MARGIN = 1.0  # m, from the target's edge to where the smooth reward is 0.1
 
 ARMS = slice(1, None)  # bodies: the world, the upper arm, the lower arm
 
 
-@register(
-    "dmc/acrobot-swingup-v0",
-    summary="Swing a two-link arm up by its elbow alone; being near the target counts.",
-    tags=("benchmarking", "reward_viz"),
-)
-@register(
-    "dmc/acrobot-swingup_sparse-v0",
-    summary="Swing a two-link arm up by its elbow alone; only a tip at the target counts.",
-    tags=("benchmarking", "reward_viz"),
-    sparse=True,
+@register_variants(
+    "dmc/acrobot-{}-v0",
+    ("benchmarking", "reward_viz"),
+    swingup=variant("Swing a two-link arm up by its elbow alone; being near the target counts."),
+    swingup_sparse=variant(
+        "Swing a two-link arm up by its elbow alone; only a tip at the target counts.", sparse=True
+    ),
 )
 @dataclass(frozen=True)
 class Acrobot(Task):

@@ -9,7 +9,7 @@ from mjgym.arrays import columns, largest, smallest, total
 from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import XZ, ZZ
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, Task, register
+from mjgym.task import Arrays, Task, register_variants, variant
 from mjgym.util.values import whole_number
 
 UPRIGHT_COSINE = 0.995  # cosine of the angle to the vertical within which a pole is upright
@@ -23,40 +23,32 @@ FLOOR_CLEARANCE = 0.05  # m, below the lowest point of a hanging chain of two or
 
 POLES = slice(2, None)  # bodies: the world, the cart, then the poles from the cart outwards
 
-TAGS = ("benchmarking", "reward_viz")
-MORE_TAGS = ("extra", "reward_viz")
+EXTRA = ("extra", "reward_viz")
 
 
-@register("dmc/cartpole-balance-v0", "Balance a pole on a cart, from near upright.", TAGS)
-@register(
-    "dmc/cartpole-balance_sparse-v0", "Balance a pole within narrow limits.", TAGS, sparse=True
-)
-@register(
-    "dmc/cartpole-swingup-v0",
-    "Swing a pole up by moving its cart, and balance.",
-    TAGS,
-    swingup=True,
-)
-@register(
-    "dmc/cartpole-swingup_sparse-v0",
-    "Swing a pole up by moving its cart, and balance within narrow limits.",
-    TAGS,
-    swingup=True,
-    sparse=True,
-)
-@register(
-    "dmc/cartpole-two_poles-v0",
-    "Swing a chain of two poles up by moving its cart, and balance.",
-    MORE_TAGS,
-    swingup=True,
-    poles=2,
-)
-@register(
-    "dmc/cartpole-three_poles-v0",
-    "Swing a chain of three poles up by moving its cart, and balance.",
-    MORE_TAGS,
-    swingup=True,
-    poles=3,
+@register_variants(
+    "dmc/cartpole-{}-v0",
+    ("benchmarking", "reward_viz"),
+    balance=variant("Balance a pole on a cart, from near upright."),
+    balance_sparse=variant("Balance a pole within narrow limits.", sparse=True),
+    swingup=variant("Swing a pole up by moving its cart, and balance.", swingup=True),
+    swingup_sparse=variant(
+        "Swing a pole up by moving its cart, and balance within narrow limits.",
+        swingup=True,
+        sparse=True,
+    ),
+    two_poles=variant(
+        "Swing a chain of two poles up by moving its cart, and balance.",
+        EXTRA,
+        swingup=True,
+        poles=2,
+    ),
+    three_poles=variant(
+        "Swing a chain of three poles up by moving its cart, and balance.",
+        EXTRA,
+        swingup=True,
+        poles=3,
+    ),
 )
 @dataclass(frozen=True)
 class Cartpole(Task):

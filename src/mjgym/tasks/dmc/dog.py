@@ -12,7 +12,7 @@ from mjgym.mjcf import published_look
 from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Signal, Task, Viewpoint, register
+from mjgym.task import Array, Arrays, Signal, Task, Viewpoint, register, register_variants, variant
 
 WALK_SPEED = 1.0  # m/s
 TROT_SPEED = 3.0  # m/s
@@ -45,10 +45,6 @@ ROOT_X_Y_YAW, RATES, BALL_VELOCITY = [0, 1, 5], slice(6, 79), slice(79, 82)
 # Slices of the sensor readings.
 INERTIAL, VELOCIMETER, TORSO_VELOCITY = slice(0, 9), slice(3, 6), slice(9, 12)
 TOUCH, FORCES = slice(15, 19), slice(19, 31)
-
-TOUCHED = ("palm_L", "palm_R", "sole_L", "sole_R")  # sensors, of fore and hind paws
-WEIGHED = ("foot_L", "foot_R", "hand_L", "hand_R")  # sensors, of hind and fore paws
-
 
 COAT = mjcf.Coat(
     ("look_ear", "look_fur", "look_cream"), cell=0.008, blend=0.018, hair=(0.03, 0.009)
@@ -149,28 +145,13 @@ class Dog(Task):
         }
 
 
-@register(
-    "dmc/dog-stand-v0",
-    summary="Stand on four paws, with the weight on them.",
-    tags=("extra", "no_reward_viz"),
-)
-@register(
-    "dmc/dog-walk-v0",
-    summary="Walk forward at 1 m/s.",
-    tags=("extra", "no_reward_viz"),
-    speed=WALK_SPEED,
-)
-@register(
-    "dmc/dog-trot-v0",
-    summary="Trot forward at 3 m/s.",
-    tags=("extra", "no_reward_viz"),
-    speed=TROT_SPEED,
-)
-@register(
-    "dmc/dog-run-v0",
-    summary="Run forward at 9 m/s.",
-    tags=("extra", "no_reward_viz"),
-    speed=RUN_SPEED,
+@register_variants(
+    "dmc/dog-{}-v0",
+    ("extra", "no_reward_viz"),
+    stand=variant("Stand on four paws, with the weight on them."),
+    walk=variant("Walk forward at 1 m/s.", speed=WALK_SPEED),
+    trot=variant("Trot forward at 3 m/s.", speed=TROT_SPEED),
+    run=variant("Run forward at 9 m/s.", speed=RUN_SPEED),
 )
 @dataclass(frozen=True)
 class Move(Dog):
@@ -272,7 +253,6 @@ class Fetch(Dog):
 
 
 def _to_target(v: View) -> Array:
-    """Distance between the centres of ball and target (m)."""
     return norm(v.geom("ball").xpos - v.geom("target").xpos)
 
 

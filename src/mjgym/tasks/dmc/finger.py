@@ -11,7 +11,7 @@ from mjgym.resets import random_joints, until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register, register_variants, variant
 
 SPIN_VELOCITY = 15.0  # rad/s, in the hinge's negative direction
 SPIN_DAMPING = 0.03  # N m s/rad, of the spinner in the spin task; it is 0.5 otherwise
@@ -73,17 +73,11 @@ class Spin(Finger):
         return v.qvel[..., SPINNER] <= -SPIN_VELOCITY
 
 
-@register(
-    "dmc/finger-turn_easy-v0",
-    summary="Turn the spinner until its tip is in a large target.",
-    tags=("benchmarking", "reward_viz"),
-    target_radius=0.07,
-)
-@register(
-    "dmc/finger-turn_hard-v0",
-    summary="Turn the spinner until its tip is in a small target.",
-    tags=("benchmarking", "reward_viz"),
-    target_radius=0.03,
+@register_variants(
+    "dmc/finger-turn_{}-v0",
+    ("benchmarking", "reward_viz"),
+    easy=variant("Turn the spinner until its tip is in a large target.", target_radius=0.07),
+    hard=variant("Turn the spinner until its tip is in a small target.", target_radius=0.03),
 )
 @dataclass(frozen=True)
 class Turn(Finger):

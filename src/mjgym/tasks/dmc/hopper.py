@@ -7,7 +7,7 @@ from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import ramp, small_control, tolerance
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, Task, register
+from mjgym.task import Arrays, Task, register_variants, variant
 
 STAND_HEIGHT = (0.6, 2.0)  # m, torso's centre of mass above the foot's
 HOP_SPEED = 2.0  # m/s
@@ -15,14 +15,11 @@ HOP_SPEED = 2.0  # m/s
 TOUCH = slice(3, 5)  # sensor readings of the toe and the heel
 
 
-@register(
-    "dmc/hopper-stand-v0", summary="Stand up on one leg.", tags=("benchmarking", "reward_viz")
-)
-@register(
-    "dmc/hopper-hop-v0",
-    summary="Hop to the right on one leg at 2 m/s or more.",
-    tags=("benchmarking", "reward_viz"),
-    speed=HOP_SPEED,
+@register_variants(
+    "dmc/hopper-{}-v0",
+    ("benchmarking", "reward_viz"),
+    stand=variant("Stand up on one leg."),
+    hop=variant("Hop to the right on one leg at 2 m/s or more.", speed=HOP_SPEED),
 )
 @dataclass(frozen=True)
 class Hopper(Task):

@@ -5,31 +5,22 @@ from dataclasses import dataclass
 from mjgym import mjcf
 from mjgym.rotations import ZZ
 from mjgym.sim import View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, register_variants, variant
 from mjgym.tasks.dmc.common.upright import RUN_SPEED, WALK_SPEED, Upright
 
 
-@register(
-    "dmc/humanoid-stand-v0", summary="Stand upright and still.", tags=("benchmarking", "reward_viz")
-)
-@register(
-    "dmc/humanoid-walk-v0",
-    summary="Walk upright at 1 m/s or more, in any direction.",
-    tags=("benchmarking", "reward_viz"),
-    speed=WALK_SPEED,
-)
-@register(
-    "dmc/humanoid-run-v0",
-    summary="Run upright at 10 m/s or more, in any direction.",
-    tags=("benchmarking", "reward_viz"),
-    speed=RUN_SPEED,
-)
-@register(
-    "dmc/humanoid-run_pure_state-v0",
-    summary="Run upright at 10 m/s or more, observing only joint positions and velocities.",
-    tags=("extra", "reward_viz"),
-    speed=RUN_SPEED,
-    pure_state=True,
+@register_variants(
+    "dmc/humanoid-{}-v0",
+    ("benchmarking", "reward_viz"),
+    stand=variant("Stand upright and still."),
+    walk=variant("Walk upright at 1 m/s or more, in any direction.", speed=WALK_SPEED),
+    run=variant("Run upright at 10 m/s or more, in any direction.", speed=RUN_SPEED),
+    run_pure_state=variant(
+        "Run upright at 10 m/s or more, observing only joint positions and velocities.",
+        ("extra", "reward_viz"),
+        speed=RUN_SPEED,
+        pure_state=True,
+    ),
 )
 @dataclass(frozen=True)
 class Humanoid(Upright):

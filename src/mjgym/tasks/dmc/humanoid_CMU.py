@@ -4,26 +4,22 @@ from dataclasses import dataclass
 
 from mjgym import mjcf
 from mjgym.rotations import ZY
-from mjgym.task import register
+from mjgym.task import register_variants, variant
 from mjgym.tasks.dmc.common.upright import RUN_SPEED, WALK_SPEED, Upright
 
 
-@register(
-    "dmc/humanoid_CMU-stand-v0",
-    summary="Stand upright and still, with the 56 joints of the motion-capture body.",
-    tags=("extra", "reward_viz"),
-)
-@register(
-    "dmc/humanoid_CMU-walk-v0",
-    summary="Walk upright at 1 m/s or more, with the 56 joints of the motion-capture body.",
-    tags=("extra", "reward_viz"),
-    speed=WALK_SPEED,
-)
-@register(
-    "dmc/humanoid_CMU-run-v0",
-    summary="Run upright at 10 m/s or more, with the 56 joints of the motion-capture body.",
-    tags=("extra", "reward_viz"),
-    speed=RUN_SPEED,
+@register_variants(
+    "dmc/humanoid_CMU-{}-v0",
+    ("extra", "reward_viz"),
+    stand=variant("Stand upright and still, with the 56 joints of the motion-capture body."),
+    walk=variant(
+        "Walk upright at 1 m/s or more, with the 56 joints of the motion-capture body.",
+        speed=WALK_SPEED,
+    ),
+    run=variant(
+        "Run upright at 10 m/s or more, with the 56 joints of the motion-capture body.",
+        speed=RUN_SPEED,
+    ),
 )
 @dataclass(frozen=True)
 class HumanoidCMU(Upright):

@@ -9,7 +9,7 @@ from mjgym import mjcf
 from mjgym.resets import unit_vector
 from mjgym.rotations import squared_norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register_variants, variant
 from mjgym.util.values import whole_number
 
 STIFFNESS = 15.0, 25.0  # N/m, range of spring stiffnesses
@@ -23,19 +23,13 @@ CLOSE_TO_REST = 0.01  # the same, for success
 MOST_MASSES = 100
 
 
-@register(
-    "dmc/lqr-lqr_2_1-v0",
-    summary="Bring two sliding balls to rest with one motor.",
-    tags=("extra", "reward_viz"),
-    masses=2,
-    actuators=1,
-)
-@register(
-    "dmc/lqr-lqr_6_2-v0",
-    summary="Bring six sliding balls to rest with two motors.",
-    tags=("extra", "reward_viz"),
-    masses=6,
-    actuators=2,
+@register_variants(
+    "dmc/lqr-lqr_{}-v0",
+    ("extra", "reward_viz"),
+    **{
+        "2_1": variant("Bring two sliding balls to rest with one motor.", masses=2, actuators=1),
+        "6_2": variant("Bring six sliding balls to rest with two motors.", masses=6, actuators=2),
+    },
 )
 @dataclass(frozen=True)
 class LQR(Task):
@@ -80,13 +74,8 @@ class LQR(Task):
         for i in range(self.masses):
             place = [SPACING, 0, HEIGHT if i == 0 else 0]
             ball = mjcf.add(ball, "body", name=f"body_{i}", pos=place, default=chain)
-            mjcf.add(
-                ball,
-                "joint",
-                name=f"joint_{i}",
-                stiffness=rng.uniform(*STIFFNESS),
-                damping=rng.uniform(*DAMPING),
-            )
+            stiffness, damping = rng.uniform(*STIFFNESS), rng.uniform(*DAMPING)
+            mjcf.add(ball, "joint", name=f"joint_{i}", stiffness=stiffness, damping=damping)
             mjcf.add(ball, "geom", name=f"geom_{i}")
             mjcf.add(ball, "site", name=f"site_{i}")
         for i in range(self.masses - 1):  # visual only

@@ -11,7 +11,7 @@ from mjgym.resets import until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import XX, ZX, norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register_variants, variant
 from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,
     VIEWPOINT,
@@ -26,9 +26,10 @@ IN_TARGET = 0.1  # probability of starting with the object in its target
 
 RECEPTACLES = {"ball": "cup", "peg": "slot"}
 
+HARD = ("extra", "hard", "reward_viz")
+
 
 def distance(v: View, first: str, second: str) -> Array:
-    """Distance between two sites, m."""
     return norm(v.site(first).xpos - v.site(second).xpos)
 
 
@@ -114,16 +115,13 @@ class Manipulator(Task):
         }
 
 
-@register(
-    "dmc/manipulator-bring_ball-v0",
-    summary="Grasp a ball with a planar arm and bring it to its target.",
-    tags=("benchmarking", "hard", "reward_viz"),
-)
-@register(
-    "dmc/manipulator-insert_ball-v0",
-    summary="Grasp a ball with a planar arm and insert it into a cup.",
-    tags=("extra", "hard", "reward_viz"),
-    insert=True,
+@register_variants(
+    "dmc/manipulator-{}_ball-v0",
+    bring=variant(
+        "Grasp a ball with a planar arm and bring it to its target.",
+        ("benchmarking", "hard", "reward_viz"),
+    ),
+    insert=variant("Grasp a ball with a planar arm and insert it into a cup.", HARD, insert=True),
 )
 @dataclass(frozen=True)
 class Ball(Manipulator):
@@ -142,16 +140,11 @@ class Ball(Manipulator):
         return distance(v, "ball", "target_ball") <= CLOSE
 
 
-@register(
-    "dmc/manipulator-bring_peg-v0",
-    summary="Grasp a peg with a planar arm and bring it to its target, point to point.",
-    tags=("extra", "hard", "reward_viz"),
-)
-@register(
-    "dmc/manipulator-insert_peg-v0",
-    summary="Grasp a peg with a planar arm and insert it into a slot.",
-    tags=("extra", "hard", "reward_viz"),
-    insert=True,
+@register_variants(
+    "dmc/manipulator-{}_peg-v0",
+    HARD,
+    bring=variant("Grasp a peg with a planar arm and bring it to its target, point to point."),
+    insert=variant("Grasp a peg with a planar arm and insert it into a slot.", insert=True),
 )
 @dataclass(frozen=True)
 class Peg(Manipulator):

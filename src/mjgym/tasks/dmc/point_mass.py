@@ -42,8 +42,9 @@ class PointMass(GoalTask):
         return {"position": v.qpos, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
+        distance = norm(self.desired(v) - self.achieved(v))
         return {
-            "near_target": tolerance(_distance(v), (0, TARGET_RADIUS), margin=TARGET_RADIUS),
+            "near_target": tolerance(distance, (0, TARGET_RADIUS), margin=TARGET_RADIUS),
             "small_control": small_control(v.ctrl),
         }
 
@@ -82,7 +83,3 @@ class UnknownDirections(PointMass):
         # Coefficients of the tendons that the motors pull: x and y of one, then of the other.
         v.wrap_prm[:2] = first
         v.wrap_prm[2:] = second
-
-
-def _distance(v: View) -> Array:
-    return norm(v.geom("target").xpos - v.geom("pointmass").xpos)

@@ -12,7 +12,7 @@ from mjgym.resets import unit_vector
 from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register, register_variants, variant
 
 WALK_SPEED = 0.5  # m/s
 RUN_SPEED = 5.0  # m/s
@@ -47,7 +47,6 @@ BALL_PLACE = slice(23, 26)
 BALL_VELOCITY, BALL_SPIN = slice(22, 25), slice(25, 28)
 # Slices of the sensor readings.
 IMU, VELOCIMETER, FORCE_TORQUE, RANGES = slice(0, 6), slice(6, 9), slice(9, 33), slice(36, 56)
-FORCE_TORQUE_SENSORS = slice(3, 11)  # by number
 
 
 @dataclass(frozen=True)
@@ -83,17 +82,11 @@ class Quadruped(Task):
         }
 
 
-@register(
-    "dmc/quadruped-walk-v0",
-    summary="Walk forward on four legs at 0.5 m/s or more.",
-    tags=("extra", "reward_viz"),
-    speed=WALK_SPEED,
-)
-@register(
-    "dmc/quadruped-run-v0",
-    summary="Run forward on four legs at 5 m/s or more.",
-    tags=("extra", "reward_viz"),
-    speed=RUN_SPEED,
+@register_variants(
+    "dmc/quadruped-{}-v0",
+    ("extra", "reward_viz"),
+    walk=variant("Walk forward on four legs at 0.5 m/s or more.", speed=WALK_SPEED),
+    run=variant("Run forward on four legs at 5 m/s or more.", speed=RUN_SPEED),
 )
 @dataclass(frozen=True)
 class Move(Quadruped):
@@ -114,7 +107,9 @@ class Move(Quadruped):
             raise ValueError(f"speed: must be positive, got {self.speed}")
 
     def model(self) -> mjcf.Spec:
-        spec = _flat_empty_world()
+        spec = mjcf.load("dmc/quadruped.xml")
+        _remove_ball(spec)
+        _remove_terrain(spec)
         spec.geom("floor").size[:2] = self.speed * self.time_limit  # room for a whole episode
         return spec
 
@@ -262,13 +257,6 @@ def _remove_terrain(spec: mjcf.Spec) -> None:
     mjcf.remove(spec, "sensor", *RANGEFINDERS)
 
 
-def _flat_empty_world() -> mjcf.Spec:
-    spec = mjcf.load("dmc/quadruped.xml")
-    _remove_ball(spec)
-    _remove_terrain(spec)
-    return spec
-
-
 def _place(v: SingleView, x: float, y: float, quaternion: np.ndarray) -> None:
     """Put the torso at the lowest height without any contact in the scene."""
     v.qpos[ROOT_QUATERNION] = quaternion
@@ -292,10 +280,5 @@ def _upright(v: View, tilt: float = 0.0) -> Array:
 
 def _near(offset: Array, radius: float) -> Array:
     """1 within a horizontal distance, falling to 0 at a further arena diagonal."""
-    return tolerance(
-        norm(offset[..., :2]),
-        (0, radius),
-        margin=FETCH_DIAGONAL,
-        sigmoid="linear",
-        value_at_margin=0,
-    )
+    away = norm(offset[..., :2])
+    return tolerance(away, (0, radius), FETCH_DIAGONAL, "linear", value_at_margin=0)

@@ -10,23 +10,21 @@ from mjgym.resets import random_joints
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, GoalTask, register
+from mjgym.task import Array, Arrays, GoalTask, register_variants, variant
 
 FINGER_RADIUS = 0.01  # m
 TARGET_DISTANCE = (0.05, 0.2)  # m, from the shoulder
 
 
-@register(
-    "dmc/reacher-easy-v0",
-    summary="Bring the fingertip of a two-link arm to a large target.",
-    tags=("benchmarking", "easy", "reward_viz"),
-    target_radius=0.05,
-)
-@register(
-    "dmc/reacher-hard-v0",
-    summary="Bring the fingertip of a two-link arm to a small target.",
-    tags=("benchmarking", "reward_viz"),
-    target_radius=0.015,
+@register_variants(
+    "dmc/reacher-{}-v0",
+    ("benchmarking", "reward_viz"),
+    easy=variant(
+        "Bring the fingertip of a two-link arm to a large target.",
+        ("benchmarking", "easy", "reward_viz"),
+        target_radius=0.05,
+    ),
+    hard=variant("Bring the fingertip of a two-link arm to a small target.", target_radius=0.015),
 )
 @dataclass(frozen=True)
 class Reacher(GoalTask):
@@ -62,14 +60,12 @@ class Reacher(GoalTask):
         v.geom("target").pos[:2] = distance * np.sin(angle), distance * np.cos(angle)
 
     def observation(self, v: View) -> Arrays:
-        return {
-            "position": v.qpos,
-            "to_target": _to_target(v),
-            "velocity": v.qvel,
-        }
+        to_target = self.desired(v) - self.achieved(v)
+        return {"position": v.qpos, "to_target": to_target, "velocity": v.qvel}
 
     def terms(self, v: View) -> Arrays:
-        return {"reached": tolerance(norm(_to_target(v)), (0, self.target_radius + FINGER_RADIUS))}
+        distance = norm(self.desired(v) - self.achieved(v))
+        return {"reached": tolerance(distance, (0, self.target_radius + FINGER_RADIUS))}
 
     def achieved(self, v: View) -> Array:
         return v.geom("finger").xpos[..., :2]
@@ -79,7 +75,3 @@ class Reacher(GoalTask):
 
     def reached(self, achieved: Array, desired: Array) -> Array:
         return norm(desired - achieved) <= self.target_radius + FINGER_RADIUS
-
-
-def _to_target(v: View) -> Array:
-    return v.geom("target").xpos[..., :2] - v.geom("finger").xpos[..., :2]

@@ -11,7 +11,7 @@ from mjgym.resets import until_free
 from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register_variants, variant
 from mjgym.tasks.dmc.common.planar_arm import (
     OBJECTS,
     VIEWPOINT,
@@ -20,6 +20,8 @@ from mjgym.tasks.dmc.common.planar_arm import (
     planar_pose,
 )
 
+RELEASED = "with a planar arm: put one where the target is, and let go of it."  # of summaries
+
 MOST_BOXES = 4
 HALF_SIZE = 0.022  # m, of the boxes and of the target
 HAND_CLEARANCE = 0.1  # m, from target to grasp site, beyond which the hand is out of the way
@@ -27,17 +29,13 @@ HAND_MARGIN = 0.01  # m
 CLOSE = 0.01  # m, distance of box and target at which the box counts as placed (success only)
 
 
-@register(
-    "dmc/stacker-stack_2-v0",
-    summary="Stack two boxes with a planar arm: put one where the target is, and let go of it.",
-    tags=("extra", "hard", "reward_viz"),
-    boxes=2,
-)
-@register(
-    "dmc/stacker-stack_4-v0",
-    summary="Stack four boxes with a planar arm: put one where the target is, and let go of it.",
-    tags=("extra", "hard", "reward_viz"),
-    boxes=4,
+@register_variants(
+    "dmc/stacker-stack_{}-v0",
+    ("extra", "hard", "reward_viz"),
+    **{
+        "2": variant(f"Stack two boxes {RELEASED}", boxes=2),
+        "4": variant(f"Stack four boxes {RELEASED}", boxes=4),
+    },
 )
 @dataclass(frozen=True)
 class Stacker(Task):

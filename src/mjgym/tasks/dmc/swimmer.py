@@ -7,7 +7,7 @@ from mjgym import mjcf
 from mjgym.resets import random_joints
 from mjgym.rewards import tolerance
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register_variants, variant
 from mjgym.util.values import whole_number
 
 TARGET_RADIUS = 0.1  # m
@@ -30,17 +30,15 @@ LINKS = 12  # start of the links
 PER_LINK = 6
 
 
-@register(
-    "dmc/swimmer-swimmer6-v0",
-    summary="Bring the nose of a swimmer of 6 links to the target.",
-    tags=("benchmarking", "reward_viz"),
-    links=6,
-)
-@register(
-    "dmc/swimmer-swimmer15-v0",
-    summary="Bring the nose of a swimmer of 15 links to the target.",
-    tags=("benchmarking", "reward_viz"),
-    links=15,
+@register_variants(
+    "dmc/swimmer-swimmer{}-v0",
+    ("benchmarking", "reward_viz"),
+    **{
+        str(links): variant(
+            f"Bring the nose of a swimmer of {links} links to the target.", links=links
+        )
+        for links in (6, 15)
+    },
 )
 @dataclass(frozen=True)
 class Swimmer(Task):
@@ -81,22 +79,14 @@ class Swimmer(Task):
             mjcf.add(link, "joint", name=f"joint_{i}", range=[-bend, bend])
             mjcf.add(link, "site", name=f"site_{i}")
             mjcf.add(
-                spec,
-                "actuator",
-                name=f"motor_{i}",
-                target=f"joint_{i}",
-                trntype="joint",
+                spec, "actuator", name=f"motor_{i}", target=f"joint_{i}", trntype="joint",
                 default=segment,
-            )
+            )  # fmt: skip
             for sensor in ("velocimeter", "gyro"):
                 mjcf.add(
-                    spec,
-                    "sensor",
-                    name=f"{sensor}_{i}",
-                    type=sensor,
-                    objtype="site",
+                    spec, "sensor", name=f"{sensor}_{i}", type=sensor, objtype="site",
                     objname=f"site_{i}",
-                )
+                )  # fmt: skip
         for camera in ("tracking1", "tracking2"):
             spec.camera(camera).pos *= self.links / CAMERA_LINKS
         return spec
@@ -129,6 +119,5 @@ class Swimmer(Task):
 
 
 def _distance(v: View) -> Array:
-    """Distance from the nose to the target's centre, in the plane (m)."""
     offset = v.sensordata[..., TARGET] - v.sensordata[..., NOSE]
     return v.xp.hypot(offset[..., 0], offset[..., 1])

@@ -9,7 +9,7 @@ from mjgym.resets import random_joints
 from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import XX, XZ, ZZ
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, Task, register
+from mjgym.task import Array, Arrays, Task, register_variants, variant
 
 STAND_HEIGHT = 1.2  # m, height of the torso's centre above which the walker counts as standing
 WALK_SPEED = 1.0  # m/s
@@ -18,15 +18,13 @@ RUN_SPEED = 8.0  # m/s
 BODIES = slice(1, None)  # all but the world: the torso, then each leg from thigh to foot
 X_AXIS = slice(XX, XZ + 1, 2)  # of a rotation: the world's x axis in the body's x and z
 
-TAGS = ("benchmarking", "reward_viz")
 
-
-@register("dmc/walker-stand-v0", "Stand upright on two legs.", TAGS)
-@register(
-    "dmc/walker-walk-v0", "Walk to the right on two legs at 1 m/s or more.", TAGS, speed=WALK_SPEED
-)
-@register(
-    "dmc/walker-run-v0", "Run to the right on two legs at 8 m/s or more.", TAGS, speed=RUN_SPEED
+@register_variants(
+    "dmc/walker-{}-v0",
+    ("benchmarking", "reward_viz"),
+    stand=variant("Stand upright on two legs."),
+    walk=variant("Walk to the right on two legs at 1 m/s or more.", speed=WALK_SPEED),
+    run=variant("Run to the right on two legs at 8 m/s or more.", speed=RUN_SPEED),
 )
 @dataclass(frozen=True)
 class Walker(Task):

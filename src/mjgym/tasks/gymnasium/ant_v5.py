@@ -6,7 +6,7 @@ from typing import ClassVar
 from mjgym import mjcf
 from mjgym.sim import View
 from mjgym.task import Array, Arrays, Signal, Viewpoint, register
-from mjgym.tasks.gymnasium.body_labels import contact_forces
+from mjgym.tasks.gymnasium.body_labels import body_labels
 from mjgym.tasks.gymnasium.forward_task import TRACK, HealthyTask
 from mjgym.tasks.gymnasium.gymnasium_task import OPTIONS, TAGS
 from mjgym.util.values import whole_number
@@ -68,7 +68,6 @@ class Ant(HealthyTask):
         return entries
 
     def contact_forces(self, v: View) -> Array:
-        """Contact torques and forces on all bodies, within their range."""
         return v.xp.clip(v.cfrc_ext, *self.contact_force_range)
 
     def terms(self, v: View) -> Arrays:
@@ -84,4 +83,6 @@ class Ant(HealthyTask):
         return (low <= v.qpos[..., Z]) & (v.qpos[..., Z] <= high)
 
     def labels(self, v: View) -> dict[str, Signal]:
-        return contact_forces(v) if self.include_cfrc_ext_in_observation else {}
+        if not self.include_cfrc_ext_in_observation:
+            return {}
+        return {"cfrc_ext": body_labels(v)["cfrc_ext"]}

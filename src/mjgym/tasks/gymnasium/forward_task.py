@@ -42,7 +42,6 @@ class ForwardTask(GymnasiumTask):
         return {"qpos": self.posture(v), "qvel": v.qvel}
 
     def posture(self, v: View) -> Array:
-        """The observed positions, without the place on the track if that is excluded."""
         track = len(self.axes) if self.exclude_current_positions_from_observation else 0
         return v.qpos[..., track:]
 

@@ -26,21 +26,16 @@ TAGS = ("gymnasium",)
 class GymnasiumTask(Task):
     """A task of Gymnasium's, with its keyword arguments, numbers and infos.
 
-    Args:
-        xml_file: a file of Gymnasium's, or a path that begins with "/", "." or "~".
-        frame_skip: physics steps per control step.
-        default_camera_config: the free camera, by Gymnasium's words: `distance`, `azimuth`,
-            `elevation`, `lookat`, `trackbodyid`; None for Gymnasium's own.
-        time_limit: seconds at the default frame skip: an episode has as many control steps with
-            any.
+    `time_limit` is in seconds at the default frame skip: an episode has as many control steps with
+    any.
 
     Raises:
         ValueError: `frame_skip` is less than 1 or huge, or the camera has another word.
     """
 
-    xml_file: str
-    frame_skip: int
-    default_camera_config: Mapping[str, Any] | None = None
+    xml_file: str  # a file of Gymnasium's, or a path that begins with "/", "." or "~"
+    frame_skip: int  # physics steps per control step
+    default_camera_config: Mapping[str, Any] | None = None  # Gymnasium's words for `camera`
 
     control_timestep: float = field(default=0.05, init=False)  # s, of the frame skip
 

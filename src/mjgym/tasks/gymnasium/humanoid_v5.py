@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Signal, Viewpoint, register
-from mjgym.tasks.gymnasium.body_labels import contact_forces, inertias, joint_forces, velocities
+from mjgym.tasks.gymnasium.body_labels import body_labels
 from mjgym.tasks.gymnasium.forward_task import TRACK, HealthyTask, within
 from mjgym.tasks.gymnasium.gymnasium_task import (
     OPTIONS,
@@ -73,7 +73,8 @@ class HumanoidBody(GymnasiumTask):
         return v.xp.clip(weight * v.xp.sum(v.xp.square(v.cfrc_ext), axis=(-2, -1)), *bounds)
 
     def labels(self, v: View) -> dict[str, Signal]:
-        signals = {**inertias(v), **velocities(v), **joint_forces(v, JOINTS), **contact_forces(v)}
+        hinges = Signal(names=v.names("joint")[1:], unit="N m", source="qfrc_actuator")
+        signals = {**body_labels(v), "qfrc_actuator": hinges}
         return {name: signals[name] for name in self.observation(v) if name in signals}
 
 
@@ -111,7 +112,6 @@ class Humanoid(HumanoidBody, HealthyTask):
     )
 
     def place(self, v: View) -> Array:
-        """Centre of mass along x and y."""
         weighted = v.xp.sum(v.body_mass[..., None] * v.xipos, axis=-2)
         return (weighted / v.xp.sum(v.body_mass, axis=-1)[..., None])[..., :2]
 

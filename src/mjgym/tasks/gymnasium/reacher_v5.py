@@ -83,7 +83,6 @@ class Reacher(ReachingTask):
         }
 
     def to_target(self, v: View) -> Array:
-        """Place of the tip from the target, m."""
         return v.body("fingertip").xpos - v.body("target").xpos
 
     def terms(self, v: View) -> Arrays:

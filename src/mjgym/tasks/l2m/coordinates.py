@@ -28,34 +28,22 @@ class Knees(NamedTuple):
 
 
 class Equations(NamedTuple):
-    """Equations of motion in c free coordinates.
+    """Equations of motion in c free coordinates."""
 
-    Attributes:
-        joints: inertia of all joints, (..., j, j).
-        inertia: of the free coordinates, (..., c, c).
-        bias: their bias forces, (..., c).
-    """
-
-    joints: Array
-    inertia: Array
-    bias: Array
+    joints: Array  # inertia of all joints, (..., j, j)
+    inertia: Array  # of the free coordinates, (..., c, c)
+    bias: Array  # their bias forces, (..., c)
 
 
 class Coordinates:
-    """Free coordinates of a model, in the order of its joints.
-
-    Attributes:
-        joints: names of the model's joints.
-        free: names of the free coordinates, in order.
-        legs: indices among them of each leg's, (2, c).
-        feet: indices of those that move each foot: the root's, then its leg's, (2, w).
-    """
+    """Free coordinates of a model, in the order of its joints."""
 
     def __init__(self, free: tuple[str, ...]) -> None:
         joints = skeleton.joints(free)
         free = tuple(name for name in joints if name in free)
         names = skeleton.leg_coordinates(free)
-        self.joints, self.free = joints, free
+        self.joints, self.free = joints, free  # names
+        # Indices of each leg's, (2, c), and of each foot's: the root's, then its leg's, (2, w).
         self.legs = np.array([[free.index(f"{n}_{side}") for n in names] for side in SIDES])
         root = [free.index(name) for name in free if skeleton.entry(name)["body"] == "pelvis"]
         self.feet = np.array([[*root, *leg] for leg in self.legs])

@@ -30,7 +30,7 @@ from mjgym.muscles.thelen import TOE_FORCE, TOE_SHAPE
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays
 from mjgym.tasks.l2m import skeleton
-from mjgym.tasks.l2m.musculoskeletal import START_ACTIVATION, MuscleState
+from mjgym.tasks.l2m.musculoskeletal import START_ACTIVATION, MuscleState, WalkerBody
 from mjgym.tasks.l2m.skeleton import COORDINATES, DEFAULTS, MUSCLES, SIDES, SLIDES
 
 KNEECAP = "patella"
@@ -197,14 +197,10 @@ def _add_limits(spec: Spec, name: str, side: str) -> None:
 
 
 @dataclass(frozen=True)
-class FastMusculoskeletal:
-    """Walker body with MuJoCo's muscles, for use in task hooks.
+class FastMusculoskeletal(WalkerBody):
+    """Walker body with MuJoCo's muscles, for use in task hooks."""
 
-    Args:
-        planar: restrict motion to the sagittal plane: 9 coordinates instead of 14.
-    """
-
-    planar: bool = False
+    planar: bool = False  # restrict motion to the sagittal plane: 9 coordinates instead of 14
 
     @property
     def free(self) -> tuple[str, ...]:
@@ -212,17 +208,7 @@ class FastMusculoskeletal:
 
     @property
     def law(self) -> Thelen:
-        return _muscles()
-
-    @property
-    def strength(self) -> np.ndarray:
-        """Largest isometric force of each muscle, (22,), N."""
-        return np.tile(self.law.force, 2)
-
-    @property
-    def optimal_length(self) -> np.ndarray:
-        """Optimal fibre length of each muscle, (22,), m."""
-        return np.tile(self.law.fibre, 2)
+        return skeleton.muscles()[0]
 
     def model(self) -> Spec:
         return compose(self.free)
@@ -242,7 +228,6 @@ class FastMusculoskeletal:
         v.act = START_ACTIVATION
 
     def memory(self, v: View) -> Arrays:
-        """Empty: MuJoCo keeps the activations."""
         return {}
 
     def control(self, v: View, excitation: Array) -> Array:
@@ -256,11 +241,9 @@ class FastMusculoskeletal:
     # Readings.
 
     def positions(self, v: View) -> Array:
-        """All coordinates, including held ones, in the order of `COORDINATES`, (..., 17)."""
         return self._all(v, v.qpos, "qpos", DEFAULTS)
 
     def speeds(self, v: View) -> Array:
-        """Rates of all coordinates, in the order of `COORDINATES`, (..., 17)."""
         return self._all(v, v.qvel, "qvel", np.zeros(len(COORDINATES)))
 
     def _all(self, v: View, values: Array, field: str, held: np.ndarray) -> Array:
@@ -297,7 +280,6 @@ class FastMusculoskeletal:
         )
 
     def reactions(self, v: View) -> Array:
-        """Ground reaction forces on the right and the left foot, world axes, (..., 2, 3), N."""
         names = [f"foot_{side}" for side in SIDES]
         return reshaped(v.take("sensordata", names), (*v.lead, 2, 3))
 
@@ -310,9 +292,3 @@ def _strain(law: Thelen, force: Array) -> Array:
     slope = 0.67 / (alongside(law.tendon_strain, force) - toe)
     curved = toe / TOE_SHAPE * xp.log1p(xp.clip(force, 0.0, TOE_FORCE) * ((t - 1) / TOE_FORCE))
     return curved + xp.clip(force - TOE_FORCE, 0.0, None) / slope
-
-
-@functools.cache
-def _muscles() -> Thelen:
-    law, _ = skeleton.muscles()
-    return law

@@ -63,25 +63,15 @@ ANY_INERTIA = 1e-13  # kg m^2, keeps equations regular before anything is comput
 
 
 class MuscleState(NamedTuple):
-    """State of all muscles, (..., 22) each in the order of `MUSCLES`.
+    """State of all muscles, (..., 22) each in the order of `MUSCLES`."""
 
-    Attributes:
-        activation: 0.01 to 1.
-        length: length of the path from origin to insertion, m.
-        lengthening: its rate, m/s.
-        fibre_length: m.
-        fibre_velocity: m/s.
-        fibre_force: along the fibre, N.
-        tendon_force: N.
-    """
-
-    activation: Array
-    length: Array
-    lengthening: Array
-    fibre_length: Array
-    fibre_velocity: Array
-    fibre_force: Array
-    tendon_force: Array
+    activation: Array  # 0.01 to 1
+    length: Array  # length of the path from origin to insertion, m
+    lengthening: Array  # its rate, m/s
+    fibre_length: Array  # m
+    fibre_velocity: Array  # m/s
+    fibre_force: Array  # along the fibre, N
+    tendon_force: Array  # N
 
 
 class _Pose(NamedTuple):
@@ -94,45 +84,47 @@ class _Pose(NamedTuple):
 
 
 class _Feet(NamedTuple):
-    """Spheres of the feet, (..., 2, 3, s) or (..., 2, s).
+    """Spheres of the feet, (..., 2, 3, s) or (..., 2, s)."""
 
-    Attributes:
-        point: contact point, m.
-        arm: from the subtree's centre to it, m.
-        velocity: body velocity there, m/s.
-        load: normal force at rest, N.
-        normal: normal force, N.
-        drag: friction coefficient per slip speed, N s/m.
-        force: force on the foot, N.
-    """
+    point: Array  # contact point, m
+    arm: Array  # from the subtree's centre to it, m
+    velocity: Array  # body velocity there, m/s
+    load: Array  # normal force at rest, N
+    normal: Array  # normal force, N
+    drag: Array  # friction coefficient per slip speed, N s/m
+    force: Array  # force on the foot, N
 
-    point: Array
-    arm: Array
-    velocity: Array
-    load: Array
-    normal: Array
-    drag: Array
-    force: Array
+
+class WalkerBody:
+    """A walker's mechanics: what both kinds of forces share."""
+
+    @property
+    def law(self) -> Thelen:
+        raise NotImplementedError
+
+    @property
+    def strength(self) -> np.ndarray:
+        """Largest isometric force of each muscle, (22,), N."""
+        return np.tile(self.law.force, 2)
+
+    @property
+    def optimal_length(self) -> np.ndarray:
+        """Optimal fibre length of each muscle, (22,), m."""
+        return np.tile(self.law.fibre, 2)
 
 
 @dataclass(frozen=True)
-class Musculoskeletal:
+class Musculoskeletal(WalkerBody):
     """Walker body: its model, and its forces as task hooks.
 
     A task calls `memory`, `before_step`, `control` and `substep` in its hooks of the same names,
     with `control_every_substep`.
-
-    Args:
-        planar: restrict motion to the sagittal plane: 9 coordinates instead of 14.
-        control_timestep: s.
-        longest_step: upper limit of the physics step, s; a control step has at least two.
-        held: whether coordinates that OpenSim locks are held at their values.
     """
 
-    planar: bool = False
-    control_timestep: float = 0.01
-    longest_step: float = LONGEST_STEP
-    held: bool = True
+    planar: bool = False  # restrict motion to the sagittal plane: 9 coordinates instead of 14
+    control_timestep: float = 0.01  # s
+    longest_step: float = LONGEST_STEP  # limit of the physics step, s
+    held: bool = True  # whether coordinates that OpenSim locks are held at their values
 
     # Model.
 
@@ -149,14 +141,8 @@ class Musculoskeletal:
         return self.control_timestep / self.substeps
 
     @property
-    def strength(self) -> np.ndarray:
-        """Largest isometric force of each muscle, (22,), N."""
-        return np.tile(self._laws.law.force, 2)
-
-    @property
-    def optimal_length(self) -> np.ndarray:
-        """Optimal fibre length of each muscle, (22,), m."""
-        return np.tile(self._laws.law.fibre, 2)
+    def law(self) -> Thelen:
+        return self._laws.law
 
     @property
     def fastest(self) -> np.ndarray:
@@ -167,14 +153,6 @@ class Musculoskeletal:
         spec = skeleton.compose(self.free, self.timestep)
         skeleton.draw_muscles(spec)
         return spec
-
-    def colours(self, v: View) -> Arrays:
-        """Muscle colours by activation, for a task's hook of that name."""
-        activation = self.activation(v)
-        return {
-            f"material muscle {name}": skeleton.muscle_colour(activation[..., i])
-            for i, name in enumerate(MUSCLES)
-        }
 
     def place(self, v: SingleView, q: np.ndarray, u: np.ndarray | None = None) -> None:
         """Write a pose, and velocities or 0, as in `COORDINATES`, (17,) each, except held ones."""

@@ -86,29 +86,17 @@ TWIST = "twist"
 
 
 class Seen(NamedTuple):
-    """Input of the reflexes, (...) for the trunk and (..., 2) for the right and left legs.
+    """Input of the reflexes, (...) for the trunk and (..., 2) for the right and left legs."""
 
-    Attributes:
-        height: of the pelvis, m.
-        pitch: forward, rad.
-        roll: to the right, rad.
-        velocity: forward, leftward, up (m/s), then the rates of pitch, roll and yaw, (..., 6).
-        load: vertical force on the foot over the body weight.
-        angles: hip abduction, and extensions of hip, knee and ankle, (..., 2, 4), rad.
-        rates: rates of the angles, rad/s.
-        force: fibre forces over the largest isometric force, (..., 2), by muscle.
-        target: target velocity, forward and leftward, (..., 2), m/s.
-    """
-
-    height: np.ndarray
-    pitch: np.ndarray
-    roll: np.ndarray
-    velocity: np.ndarray
-    load: np.ndarray
-    angles: np.ndarray
-    rates: np.ndarray
-    force: dict[str, np.ndarray]
-    target: np.ndarray
+    height: np.ndarray  # of the pelvis, m
+    pitch: np.ndarray  # forward, rad
+    roll: np.ndarray  # to the right, rad
+    velocity: np.ndarray  # forward, leftward, up (m/s), rates of pitch, roll and yaw, (..., 6)
+    load: np.ndarray  # vertical force on the foot over the body weight
+    angles: np.ndarray  # hip abduction, and extensions of hip, knee and ankle, (..., 2, 4), rad
+    rates: np.ndarray  # rates of the angles, rad/s
+    force: dict[str, np.ndarray]  # fibre forces over the largest isometric force, (..., 2)
+    target: np.ndarray  # target velocity, forward and leftward, (..., 2), m/s
 
 
 @functools.cache

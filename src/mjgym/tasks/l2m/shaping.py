@@ -65,10 +65,7 @@ def target(to_sink: Array) -> Array:
 def crossing_legs(left: Array, right: Array, head: Array) -> Array:
     """0.3 at most, with the legs apart; lower when they cross.
 
-    Args:
-        left: left toes relative to the pelvis, (..., 3) m.
-        right: right toes.
-        head: head.
+    Arguments are the toes and the head relative to the pelvis, (..., 3) m.
     """
     xp = namespace(left)
     normal = _unit(cross(_unit(left), _unit(right)))
@@ -76,11 +73,7 @@ def crossing_legs(left: Array, right: Array, head: Array) -> Array:
 
 
 def knee_bend(extension: Array) -> Array:
-    """Sum of the knees' flexions, rad.
-
-    Args:
-        extension: of each knee, (..., 2) rad, negative when bent.
-    """
+    """Sum of the knees' flexions, rad, by their extensions, (..., 2) rad, negative when bent."""
     return -total(namespace(extension).clip(extension, None, 0.0))
 
 

@@ -212,6 +212,7 @@ def paths(free: Sequence[str]) -> Paths:
     return Paths([[path(m["path"], side) for m in muscles] for side in SIDES], moved)
 
 
+@functools.cache
 def muscles() -> tuple[Thelen, Activation]:
     """Muscles of a leg, arrays of (11,), and their activation dynamics."""
     common, rows = numbers()["muscle"], numbers()["muscles"].values()

@@ -50,19 +50,12 @@ HEADING = STATE.index("heading")  # from the course
 
 
 class StepFeedback(NamedTuple):
-    """Network from the deviation of a state to offsets: hidden layers with tanh.
+    """Network from the deviation of a state to offsets: hidden layers with tanh."""
 
-    Attributes:
-        reference: (state,), of the steady walk.
-        scale: (state,), of deviations.
-        weights: of each layer, (outputs, inputs).
-        biases: of each layer, (outputs,).
-    """
-
-    reference: np.ndarray
-    scale: np.ndarray
-    weights: tuple[np.ndarray, ...]
-    biases: tuple[np.ndarray, ...]
+    reference: np.ndarray  # (state,), of the steady walk
+    scale: np.ndarray  # (state,), of deviations
+    weights: tuple[np.ndarray, ...]  # of each layer, (outputs, inputs)
+    biases: tuple[np.ndarray, ...]  # of each layer, (outputs,)
 
     def offsets(self, state: np.ndarray) -> np.ndarray:
         """Offsets of the parameters, (..., offsets), for the state at a strike."""

@@ -82,12 +82,9 @@ class TargetField:
         return self._sink(draws, nothing, position, nothing)
 
     def _sink(self, draws: Array, number: Array, position: Array, heading: Array) -> Arrays:
-        """State with a new sink and no progress.
+        """State with a new sink, the next after `number`, and no progress.
 
-        Args:
-            number: of sinks achieved.
-            position: centre of the map.
-            heading: rad, of the path so far.
+        The map is centred on the position; the heading (rad) is that of the path so far.
         """
         xp = namespace(position)
         count = SINKS[self.version]
@@ -110,12 +107,7 @@ class TargetField:
         }
 
     def advance(self, state: Arrays, draws: Array, position: Array, timestep: float) -> Arrays:
-        """State a control step later, with the walker at a position.
-
-        Args:
-            position: (..., 2) m.
-            timestep: s, since the previous step.
-        """
+        """State a control step (s) later, with the walker at a position, (..., 2) m."""
         if not self.version:
             return {}
         xp = namespace(position)
@@ -201,14 +193,7 @@ class TargetField:
 
 
 def _pace(x: Array, y: Array, sink_distance: Array, phase: Array) -> Array:
-    """Speed over the distance from the sink (at least 1 m), 1/s.
-
-    Args:
-        x: m, to the sink, forward.
-        y: m, leftward.
-        sink_distance: m, of the sink from the map's centre.
-        phase: rad, phase of the speed at the sink.
-    """
+    """Speed over the distance from the sink (at least 1 m), 1/s, at a way x, y (m) to it."""
     xp = namespace(x)
     distance = xp.sqrt(x * x + y * y)
     outside = xp.maximum(distance, xp.full_like(distance, SLOWING))

@@ -18,7 +18,7 @@ import numpy as np
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
 from mjgym.sim import SingleView, View
-from mjgym.task import Action, Arrays, Model, Signal, Task, register
+from mjgym.task import Action, Arrays, Model, Signal, Task, register_variants, variant
 from mjgym.tasks.l2m import shaping
 from mjgym.tasks.l2m.fast import FastMusculoskeletal
 from mjgym.tasks.l2m.musculoskeletal import (
@@ -424,7 +424,6 @@ class Walk(Task):
         cosine, sine = xp.cos(heading), xp.sin(heading)
 
         def turned(x: Array, y: Array) -> tuple[Array, Array]:
-            """A vector of the world, forward and leftward, in the walker's axes."""
             return cosine * x + sine * y, cosine * y - sine * x
 
         pitch, roll, pitching, rolling = -q[..., TILT], q[..., LIST], -u[..., TILT], u[..., LIST]
@@ -455,14 +454,7 @@ class Walk(Task):
         }
 
     def _legs(self, v: View, q: Array, u: Array, cosine: Array, sine: Array) -> Arrays:
-        """Entries of the legs.
-
-        Args:
-            q: coordinates.
-            u: rates.
-            cosine: of the heading, (..., 1).
-            sine: of the heading.
-        """
+        """Entries of the legs, for coordinates, rates and the heading's direction, (..., 1)."""
         xp, body = v.xp, self.body
         force = body.reactions(v) / BODY_WEIGHT
         x, y = force[..., 0], force[..., 1]
@@ -560,36 +552,24 @@ def placed(pose: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_legs(x: Array, places: np.ndarray) -> Array:
-    """Gather the numbers of each leg, (..., 2, k), by index."""
     chosen = columns(x, np.ravel(places))
     return reshaped(chosen, (*chosen.shape[:-1], *places.shape))
 
 
 TAGS = ("musculoskeletal",)
-FAST_TAGS = (*TAGS, "fast")
 
 
-@register("l2m/walk_around-v0", "Walk to two sinks of the target velocities, in Round 2.", TAGS)
-@register(
-    "l2m/walk_sinks-v0",
-    "Walk to one sink of the target velocities after the other, in Round 1.",
+@register_variants(
+    "l2m/walk_{}-v0",
     TAGS,
-    difficulty=2,
-    time_limit=ROUND_1,
-)
-@register(
-    "l2m/walk_forward-v0",
-    "Walk forward at 1.4 m/s.",
-    TAGS,
-    difficulty=0,
-    time_limit=ROUND_1,
-)
-@register(
-    "l2m/walk_planar-v0",
-    "Walk forward at 1.4 m/s in a plane.",
-    TAGS,
-    difficulty=0,
-    planar=True,
+    around=variant("Walk to two sinks of the target velocities, in Round 2."),
+    sinks=variant(
+        "Walk to one sink of the target velocities after the other, in Round 1.",
+        difficulty=2,
+        time_limit=ROUND_1,
+    ),
+    forward=variant("Walk forward at 1.4 m/s.", difficulty=0, time_limit=ROUND_1),
+    planar=variant("Walk forward at 1.4 m/s in a plane.", difficulty=0, planar=True),
 )
 @dataclass(frozen=True)
 class OpenSimWalk(Walk):
@@ -617,31 +597,25 @@ class OpenSimWalk(Walk):
         return self.body.substep(v)
 
 
-@register(
-    "l2m/walk_around-fast-v0",
-    "Walk to two sinks, with MuJoCo's own muscles and contacts.",
-    FAST_TAGS,
-)
-@register(
-    "l2m/walk_sinks-fast-v0",
-    "Walk to one sink after the other, with MuJoCo's own muscles and contacts.",
-    FAST_TAGS,
-    difficulty=2,
-    time_limit=ROUND_1,
-)
-@register(
-    "l2m/walk_forward-fast-v0",
-    "Walk forward at 1.4 m/s, with MuJoCo's own muscles and contacts.",
-    FAST_TAGS,
-    difficulty=0,
-    time_limit=ROUND_1,
-)
-@register(
-    "l2m/walk_planar-fast-v0",
-    "Walk forward at 1.4 m/s in a plane, with MuJoCo's own muscles and contacts.",
-    FAST_TAGS,
-    difficulty=0,
-    planar=True,
+@register_variants(
+    "l2m/walk_{}-fast-v0",
+    (*TAGS, "fast"),
+    around=variant("Walk to two sinks, with MuJoCo's own muscles and contacts."),
+    sinks=variant(
+        "Walk to one sink after the other, with MuJoCo's own muscles and contacts.",
+        difficulty=2,
+        time_limit=ROUND_1,
+    ),
+    forward=variant(
+        "Walk forward at 1.4 m/s, with MuJoCo's own muscles and contacts.",
+        difficulty=0,
+        time_limit=ROUND_1,
+    ),
+    planar=variant(
+        "Walk forward at 1.4 m/s in a plane, with MuJoCo's own muscles and contacts.",
+        difficulty=0,
+        planar=True,
+    ),
 )
 @dataclass(frozen=True)
 class FastWalk(Walk):

@@ -78,19 +78,12 @@ FIRST_COLUMNS = (XX, XY, YX, YY, ZX, ZY)  # of a rotation matrix: its first two 
 
 
 class Bodies(NamedTuple):
-    """Poses and velocities of the tracked bodies in world axes.
+    """Poses and velocities of the tracked bodies in world axes."""
 
-    Attributes:
-        position: (..., b, 3) m.
-        quaternion: (..., b, 4).
-        velocity: (..., b, 3) m/s.
-        rate: (..., b, 3) rad/s.
-    """
-
-    position: Array
-    quaternion: Array
-    velocity: Array
-    rate: Array
+    position: Array  # (..., b, 3) m
+    quaternion: Array  # (..., b, 4)
+    velocity: Array  # (..., b, 3) m/s
+    rate: Array  # (..., b, 3) rad/s
 
 
 @register("legged/g1-tracking-v0", "A humanoid follows a motion.", robot="g1")
@@ -156,7 +149,6 @@ class MotionTracking(ServoTask):
         return load_motion(self.motion or robot, self.body, self.control_timestep)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For pickle: the fields, without the motion."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @functools.cached_property

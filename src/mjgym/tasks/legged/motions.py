@@ -24,25 +24,15 @@ MOST_BYTES = 2**30  # of a file's arrays
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion of a robot, one row per control step; F rows, b bodies.
+    """A motion of a robot, one row per control step; F rows, b bodies."""
 
-    Args:
-        qpos: (F, nq).
-        qvel: (F, nv).
-        bodies: names of all bodies, the root first.
-        position: origins of the bodies in the world, (F, b, 3) m.
-        quaternion: orientations of the bodies in the world, (F, b, 4).
-        velocity: of the origins in world axes, (F, b, 3) m/s.
-        rate: angular velocities in world axes, (F, b, 3) rad/s.
-    """
-
-    qpos: np.ndarray
-    qvel: np.ndarray
-    bodies: tuple[str, ...]
-    position: np.ndarray
-    quaternion: np.ndarray
-    velocity: np.ndarray
-    rate: np.ndarray
+    qpos: np.ndarray  # (F, nq)
+    qvel: np.ndarray  # (F, nv)
+    bodies: tuple[str, ...]  # names of all bodies, the root first
+    position: np.ndarray  # origins of the bodies in the world, (F, b, 3) m
+    quaternion: np.ndarray  # orientations of the bodies in the world, (F, b, 4)
+    velocity: np.ndarray  # of the origins in world axes, (F, b, 3) m/s
+    rate: np.ndarray  # angular velocities in world axes, (F, b, 3) rad/s
 
     def __len__(self) -> int:
         return len(self.qpos)

@@ -101,15 +101,10 @@ KINDS: dict[str, tuple[Make, float]] = {
 
 
 class Terrain(NamedTuple):
-    """A whole ground.
+    """A whole ground."""
 
-    Attributes:
-        heights: m, of the grid's points: along y, then x; its centre is the origin.
-        origins: where robots start, (rows, columns, 3) m.
-    """
-
-    heights: np.ndarray
-    origins: np.ndarray
+    heights: np.ndarray  # m, of the grid's points: along y, then x; its centre is the origin
+    origins: np.ndarray  # where robots start, (rows, columns, 3) m
 
     @property
     def half(self) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from mjgym.arrays import Array, alongside, columns, namespace, reshaped, smalles
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import XX, YX, norm, squared_norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, Signal, register
+from mjgym.task import Arrays, Signal, register_variants, variant
 from mjgym.tasks.legged import patches
 from mjgym.tasks.legged.scene import FLOOR, FORCE, add_floor
 from mjgym.tasks.legged.servos import hard_steps
@@ -52,24 +52,17 @@ QUADRUPED: dict[str, Any] = {
 }
 
 
-@register(
-    "legged/g1-velocity-rough-v0",
-    "A humanoid follows a velocity command on rough ground.",
-    robot="g1",
-    body_ang_vel=-0.05,
-    angular_momentum=-0.02,
-    self_collisions=-1.0,
-)
-@register(
-    "legged/go2-velocity-rough-v0",
-    "A Go2 follows a velocity command on rough ground.",
-    robot="go2",
-    **QUADRUPED,
-)
-@register(
-    "legged/go1-velocity-rough-v0",
-    "A Go1 follows a velocity command on rough ground.",
-    **QUADRUPED,
+@register_variants(
+    "legged/{}-velocity-rough-v0",
+    g1=variant(
+        "A humanoid follows a velocity command on rough ground.",
+        robot="g1",
+        body_ang_vel=-0.05,
+        angular_momentum=-0.02,
+        self_collisions=-1.0,
+    ),
+    go2=variant("A Go2 follows a velocity command on rough ground.", robot="go2", **QUADRUPED),
+    go1=variant("A Go1 follows a velocity command on rough ground.", **QUADRUPED),
 )
 @dataclass(frozen=True)
 class RoughVelocity(Velocity):

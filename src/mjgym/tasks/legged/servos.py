@@ -36,23 +36,14 @@ ITSELF = "self_contact"
 
 
 class Servos(NamedTuple):
-    """Servos of a robot's joints, one number each.
+    """Servos of a robot's joints, one number each."""
 
-    Attributes:
-        stiffness: N m/rad.
-        damping: N m s/rad.
-        limit: N m.
-        scale: offset of the target per unit of action, rad.
-        lower: soft limit, rad.
-        upper: soft limit, rad.
-    """
-
-    stiffness: np.ndarray
-    damping: np.ndarray
-    limit: np.ndarray
-    scale: np.ndarray
-    lower: np.ndarray
-    upper: np.ndarray
+    stiffness: np.ndarray  # N m/rad
+    damping: np.ndarray  # N m s/rad
+    limit: np.ndarray  # N m
+    scale: np.ndarray  # offset of the target per unit of action, rad
+    lower: np.ndarray  # soft limit, rad
+    upper: np.ndarray  # soft limit, rad
 
 
 @functools.cache  # hooks ask at each step

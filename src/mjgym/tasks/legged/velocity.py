@@ -16,7 +16,7 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, norm, squared_norm
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.task import Arrays, Signal, register_variants, variant, vector_names
 from mjgym.tasks.legged.scene import (
     COUNT,
     FLOOR,
@@ -82,16 +82,18 @@ TERMS = (
 )  # fmt: skip
 
 
-@register(
-    "legged/g1-velocity-v0",
-    "A humanoid follows a velocity command.",
-    robot="g1",
-    body_ang_vel=-0.05,
-    angular_momentum=-0.02,
-    self_collisions=-1.0,
+@register_variants(
+    "legged/{}-velocity-v0",
+    g1=variant(
+        "A humanoid follows a velocity command.",
+        robot="g1",
+        body_ang_vel=-0.05,
+        angular_momentum=-0.02,
+        self_collisions=-1.0,
+    ),
+    go2=variant("A Go2 follows a velocity command.", robot="go2"),
+    go1=variant("A Go1 follows a velocity command."),
 )
-@register("legged/go2-velocity-v0", "A Go2 follows a velocity command.", robot="go2")
-@register("legged/go1-velocity-v0", "A Go1 follows a velocity command.")
 @dataclass(frozen=True)
 class Velocity(CommandedTask, ServoTask):
     """A legged robot follows a velocity command in its own frame.

@@ -9,7 +9,7 @@ from mjgym.arrays import Array, total
 from mjgym.resets import unit_vector
 from mjgym.rewards import ramp
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, register_variants, variant
 from mjgym.tasks.locomotion.scene import Scene
 
 RADIUS = 6.0  # m, from the middle to the bowl's rim
@@ -19,19 +19,18 @@ MOST = 1000  # limit of lifts
 HEIGHTS = (0.0, *itertools.accumulate(itertools.repeat(LIFT, MOST)))  # m, as lifts add up
 
 
-@register(
-    "locomotion/rodent-escape_bowl-v0",
-    summary="A rat climbs from the middle of a bowl over its rim.",
-    tags=("vision",),
-    walker="rodent",
-)
-@register(
-    "locomotion/ant-escape_bowl-v0",
-    summary="An ant climbs from the middle of a bowl over its rim.",
-    tags=("vision", "extra"),
-    walker="ant",
-    control_timestep=0.025,
-    physics_timestep=0.005,
+@register_variants(
+    "locomotion/{}-escape_bowl-v0",
+    rodent=variant(
+        "A rat climbs from the middle of a bowl over its rim.", ("vision",), walker="rodent"
+    ),
+    ant=variant(
+        "An ant climbs from the middle of a bowl over its rim.",
+        ("vision", "extra"),
+        walker="ant",
+        control_timestep=0.025,
+        physics_timestep=0.005,
+    ),
 )
 @dataclass(frozen=True)
 class Escape(Scene):

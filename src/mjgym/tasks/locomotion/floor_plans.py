@@ -169,7 +169,6 @@ def cover(rows: Sequence[str], character: str, *, odd: bool = True) -> list[Rect
 
 
 def walls(maze: Maze) -> list[Rectangle]:
-    """Walls as rectangles with odd numbers of cells both ways, in the order of `cover`."""
     return cover(maze.rows, WALL)
 
 

@@ -8,7 +8,7 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, register, register_variants, variant
 from mjgym.tasks.locomotion.arenas.mazes import RandomMaze
 from mjgym.tasks.locomotion.scene import Scene
 from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
@@ -17,34 +17,25 @@ LEAST_ALIVENESS = -0.5  # at which the episode ends
 COLOURS = ((0.25, 0.7, 0.3), (0.8, 0.25, 0.2))  # of the two kinds of targets, in either order
 FAINT = 0.1  # opacity of a target that was found
 
-SMALL: dict[str, Any] = {"control_timestep": 0.02, "physics_timestep": 0.001}
 
-
-@register(
-    "locomotion/cmu_humanoid-maze_forage-v0",
-    summary="A humanoid looks for targets in a maze by touching them.",
-    tags=("vision",),
-    ends_on_fall=True,
-)
-@register(
-    "locomotion/rodent-maze_forage-v0",
-    summary="A rat looks for targets in a maze by touching them.",
-    tags=("vision",),
-    walker="rodent",
-    arena="small_maze",
-    **SMALL,
-)
-@register(
-    "locomotion/ant-maze_forage-v0",
-    summary="An ant looks for targets in a maze by touching them.",
-    tags=("vision", "extra"),
-    walker="ant",
-)
-@register(
-    "locomotion/rolling_ball-maze_forage-v0",
-    summary="A rolling ball looks for targets in a maze by touching them.",
-    tags=("vision", "extra"),
-    walker="rolling_ball",
+@register_variants(
+    "locomotion/{}-maze_forage-v0",
+    ("vision", "extra"),
+    cmu_humanoid=variant(
+        "A humanoid looks for targets in a maze by touching them.", ("vision",), ends_on_fall=True
+    ),
+    rodent=variant(
+        "A rat looks for targets in a maze by touching them.",
+        ("vision",),
+        walker="rodent",
+        arena="small_maze",
+        control_timestep=0.02,
+        physics_timestep=0.001,
+    ),
+    ant=variant("An ant looks for targets in a maze by touching them.", walker="ant"),
+    rolling_ball=variant(
+        "A rolling ball looks for targets in a maze by touching them.", walker="rolling_ball"
+    ),
 )
 @dataclass(frozen=True)
 class Forage(Scene):
@@ -120,10 +111,6 @@ class Forage(Scene):
     def _target_rewards(self, v: View) -> Array:
         return v.userdata[..., : self.surroundings.most_targets]
 
-    def _present(self, v: View) -> Array:
-        """Targets that exist in this episode, (..., targets): 1 or 0."""
-        return v.userdata[..., self.surroundings.most_targets : -1]
-
     def substep(self, v: View) -> Arrays:
         touched = v.xp.maximum(v.memory["touched"], self._touching(v))
         return {**v.memory, "touched": touched}
@@ -143,7 +130,8 @@ class Forage(Scene):
         return self.success(v) | (self.creature.aliveness(v) < LEAST_ALIVENESS) | self.fallen(v)
 
     def success(self, v: View) -> Array:
-        return v.xp.all(v.memory["touched"] >= self._present(v), axis=-1)
+        present = v.userdata[..., self.surroundings.most_targets : -1]
+        return v.xp.all(v.memory["touched"] >= present, axis=-1)
 
     def colours(self, v: View) -> Arrays:
         xp, shown = v.xp, {}

@@ -6,29 +6,25 @@ from typing import Any
 from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, register
+from mjgym.task import Arrays, register, register_variants, variant
 from mjgym.tasks.locomotion.scene import Scene
 
 NEAR = 1.0  # m, from the target, seen from above
 SPREAD = 4.0  # m, half-range of the initial positions of walker and target each way
 
 
+@register_variants(
+    "locomotion/{}-go_to_target-v0",
+    ("extra",),
+    ant=variant("An ant goes to a target on an endless floor.", walker="ant"),
+    rolling_ball=variant(
+        "A rolling ball goes to a target on an endless floor.", walker="rolling_ball"
+    ),
+)
 @register(
     "locomotion/cmu_humanoid-go_to_target-v0",
-    summary="A humanoid goes to a target on an endless floor.",
+    "A humanoid goes to a target on an endless floor.",
     ends_on_fall=True,
-)
-@register(
-    "locomotion/ant-go_to_target-v0",
-    summary="An ant goes to a target on an endless floor.",
-    tags=("extra",),
-    walker="ant",
-)
-@register(
-    "locomotion/rolling_ball-go_to_target-v0",
-    summary="A rolling ball goes to a target on an endless floor.",
-    tags=("extra",),
-    walker="rolling_ball",
 )
 @dataclass(frozen=True)
 class GoToTarget(Scene):

@@ -38,40 +38,23 @@ class References:
     """Concatenated frames of clips, and a walker's body poses in each frame.
 
     All arrays are read-only. R is the number of all frames, C that of the clips.
-
-    Args:
-        clips: names of the clips' files, or of the clips in an HDF5 file.
-        joints: names of the walker's joints in the scene, its free joint first.
-        bodies: names in the scene of all its bodies but the root.
-        first: row of each clip's first frame, (C,).
-        frames: number of frames of each clip, (C,).
-        qpos: (R, nq).
-        qvel: (R, nv).
-        observed: positions of the observed joints, (R, j) rad.
-        position: root body in the world, (R, 3) m.
-        quaternion: root body in the world, (R, 4).
-        center_of_mass: walker in the world, (R, 3) m.
-        appendages: end effectors and head in the root's frame, (R, 3 a) m.
-        bodies_pos: in the world, (R, b, 3) m.
-        bodies_quats: in the world, (R, b, 4).
-        ego_bodies_quats: in the root's frame, (R, b, 4).
     """
 
-    clips: tuple[str, ...]
-    joints: tuple[str, ...]
-    bodies: tuple[str, ...]
-    first: np.ndarray
-    frames: np.ndarray
-    qpos: np.ndarray
-    qvel: np.ndarray
-    observed: np.ndarray
-    position: np.ndarray
-    quaternion: np.ndarray
-    center_of_mass: np.ndarray
-    appendages: np.ndarray
-    bodies_pos: np.ndarray
-    bodies_quats: np.ndarray
-    ego_bodies_quats: np.ndarray
+    clips: tuple[str, ...]  # names of the clips' files, or of the clips in an HDF5 file
+    joints: tuple[str, ...]  # names of the walker's joints in the scene, its free joint first
+    bodies: tuple[str, ...]  # names in the scene of all its bodies but the root
+    first: np.ndarray  # row of each clip's first frame, (C,)
+    frames: np.ndarray  # number of frames of each clip, (C,)
+    qpos: np.ndarray  # (R, nq)
+    qvel: np.ndarray  # (R, nv)
+    observed: np.ndarray  # positions of the observed joints, (R, j) rad
+    position: np.ndarray  # root body in the world, (R, 3) m
+    quaternion: np.ndarray  # root body in the world, (R, 4)
+    center_of_mass: np.ndarray  # walker in the world, (R, 3) m
+    appendages: np.ndarray  # end effectors and head in the root's frame, (R, 3 a) m
+    bodies_pos: np.ndarray  # in the world, (R, b, 3) m
+    bodies_quats: np.ndarray  # in the world, (R, b, 4)
+    ego_bodies_quats: np.ndarray  # in the root's frame, (R, b, 4)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):

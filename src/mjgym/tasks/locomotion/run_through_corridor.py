@@ -4,73 +4,61 @@ from dataclasses import dataclass
 from typing import Any
 
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, Arrays, register
+from mjgym.task import Array, Arrays, register_variants, variant
 from mjgym.tasks.locomotion.scene import Scene
 
 HUMAN: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5, "ends_on_fall": True}
-SMALL: dict[str, Any] = {
-    "target_speed": 1.0,
-    "start": 5.0,
-    "lowest": -0.3,
-    "control_timestep": 0.02,
-    "physics_timestep": 0.001,
-}
 QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
 
 
-@register(
-    "locomotion/cmu_humanoid-run_walls-v0",
-    summary="A humanoid runs along a corridor at 3 m/s, around walls.",
-    tags=("vision",),
-    arena="walls",
-    **HUMAN,
+@register_variants(
+    "locomotion/{}-run_walls-v0",
+    ("vision", "extra"),
+    cmu_humanoid=variant(
+        "A humanoid runs along a corridor at 3 m/s, around walls.",
+        ("vision",),
+        arena="walls",
+        **HUMAN,
+    ),
+    ant=variant(
+        "An ant runs along a corridor at 3 m/s, around walls.", walker="ant", arena="walls", **QUICK
+    ),
+    rolling_ball=variant(
+        "A rolling ball rolls along a corridor at 3 m/s, around walls.",
+        walker="rolling_ball",
+        arena="walls",
+        **QUICK,
+    ),
 )
-@register(
-    "locomotion/cmu_humanoid-run_gaps-v0",
-    summary="A humanoid runs along a corridor at 3 m/s, over gaps.",
-    tags=("vision",),
-    arena="gaps",
-    **HUMAN,
-)
-@register(
-    "locomotion/rodent-run_gaps-v0",
-    summary="A rat runs along a corridor at 1 m/s, over gaps.",
-    tags=("vision",),
-    walker="rodent",
-    arena="small_gaps",
-    **SMALL,
-)
-@register(
-    "locomotion/ant-run_walls-v0",
-    summary="An ant runs along a corridor at 3 m/s, around walls.",
-    tags=("vision", "extra"),
-    walker="ant",
-    arena="walls",
-    **QUICK,
-)
-@register(
-    "locomotion/ant-run_gaps-v0",
-    summary="An ant runs along a corridor at 3 m/s, over gaps.",
-    tags=("vision", "extra"),
-    walker="ant",
-    arena="gaps",
-    **QUICK | {"start": 1.5},  # on the first platform with all feet
-)
-@register(
-    "locomotion/jumping_ball-run_gaps-v0",
-    summary="A ball that jumps rolls along a corridor at 3 m/s, over gaps.",
-    tags=("vision", "extra"),
-    walker="jumping_ball",
-    arena="gaps",
-    **QUICK,
-)
-@register(
-    "locomotion/rolling_ball-run_walls-v0",
-    summary="A rolling ball rolls along a corridor at 3 m/s, around walls.",
-    tags=("vision", "extra"),
-    walker="rolling_ball",
-    arena="walls",
-    **QUICK,
+@register_variants(
+    "locomotion/{}-run_gaps-v0",
+    ("vision", "extra"),
+    cmu_humanoid=variant(
+        "A humanoid runs along a corridor at 3 m/s, over gaps.", ("vision",), arena="gaps", **HUMAN
+    ),
+    rodent=variant(
+        "A rat runs along a corridor at 1 m/s, over gaps.",
+        ("vision",),
+        walker="rodent",
+        arena="small_gaps",
+        target_speed=1.0,
+        start=5.0,
+        lowest=-0.3,
+        control_timestep=0.02,
+        physics_timestep=0.001,
+    ),
+    ant=variant(
+        "An ant runs along a corridor at 3 m/s, over gaps.",
+        walker="ant",
+        arena="gaps",
+        **QUICK | {"start": 1.5},  # on the first platform with all feet
+    ),
+    jumping_ball=variant(
+        "A ball that jumps rolls along a corridor at 3 m/s, over gaps.",
+        walker="jumping_ball",
+        arena="gaps",
+        **QUICK,
+    ),
 )
 @dataclass(frozen=True)
 class RunThroughCorridor(Scene):

@@ -34,25 +34,18 @@ def _fitting(arena: Arena, walker: Walker, named: bool) -> Arena:
 class Scene(Task):
     """A walker in an arena.
 
-    Args:
-        walker: its name, "module:Class", or the walker itself.
-        arena: its name, "module:Class", or the arena itself. A named one has the walker's size.
-            Its fields are keyword arguments of the id, too: `arena="walls", wall_gap=3.0`.
-        control_timestep: s.
-        physics_timestep: s.
-        sees: whether an observation with pixels has what the egocentric camera sees.
-        rangefinders: whether its rangefinders are observed, if it has any.
-        ends_on_fall: whether the episode ends when something but a foot touches the ground.
+    A named arena has the walker's size, and its fields are keyword arguments of the id, too:
+    `arena="walls", wall_gap=3.0`.
     """
 
-    walker: str | Walker = "cmu_humanoid"  # or its name, or "module:Class"
-    arena: str | Arena = "floor"  # or its name, or "module:Class"
+    walker: str | Walker = "cmu_humanoid"  # its name, "module:Class", or itself
+    arena: str | Arena = "floor"  # its name, "module:Class", or itself
     time_limit: float = 30.0  # s
     control_timestep: float = 0.03  # s
     physics_timestep: float = 0.005  # s
     sees: bool = True  # with pixels, the egocentric camera's image is observed
-    rangefinders: bool = False  # they are observed
-    ends_on_fall: bool = False  # when something but a foot touches the ground
+    rangefinders: bool = False  # of the walker, if it has any, are observed
+    ends_on_fall: bool = False  # the episode ends when something but a foot touches the ground
 
     @classmethod
     def adopt(cls, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:

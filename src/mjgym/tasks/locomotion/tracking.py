@@ -116,11 +116,7 @@ class Tracking(Scene):
         return self._read()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the fields alone: the clips are loaded again."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-
-    def _unfollowed(self) -> int:
-        return 0 if self.play else self.future
 
     def _frame(self, v: View, ahead: int = 0) -> Array:
         """Frame index in the clip, (...): the current one or one ahead."""
@@ -137,12 +133,11 @@ class Tracking(Scene):
         return reference.at("first", clip) + v.xp.minimum(self._frame(v, ahead), last)
 
     def _next_rows(self, v: View) -> Array:
-        """Rows of the observed future frames, (..., future)."""
         return v.xp.stack([self._row(v, k + 1) for k in range(self.future)], axis=-1)
 
     def _over(self, v: View) -> Array:
-        last = self.references.at("frames", self._clip(v)) - 1 - self._unfollowed()
-        return self._frame(v) >= last
+        unfollowed = 0 if self.play else self.future
+        return self._frame(v) >= self.references.at("frames", self._clip(v)) - 1 - unfollowed
 
     # Course of an episode.
 
@@ -300,7 +295,9 @@ class Tracking(Scene):
         }
         for key, (names, unit, frame) in of_frames.items():
             ahead = tuple(
-                f"{name}, {_frames(k + 1)} ahead" for k in range(self.future) for name in names
+                f"{name}, {k + 1} frame{'s' if k else ''} ahead"
+                for k in range(self.future)
+                for name in names
             )
             stated[f"{prefix}reference_{key}"] = Signal("", ahead, unit, frame, "clips")
         return stated
@@ -308,10 +305,6 @@ class Tracking(Scene):
 
 def _quaternion_names(*bodies: str) -> tuple[str, ...]:
     return tuple(f"{body} q{part}" for body in bodies for part in "wxyz")
-
-
-def _frames(count: int) -> str:
-    return "1 frame" if count == 1 else f"{count} frames"
 
 
 def _make_inert(spec: Spec) -> None:

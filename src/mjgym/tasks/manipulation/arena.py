@@ -5,7 +5,6 @@ from typing import Any
 from mjgym.mjcf import Spec, add, attach, load
 from mjgym.resets import Box
 
-PHYSICS_TIMESTEP = 0.002  # s
 CONTROL_TIMESTEP = 0.04  # s
 TIME_LIMIT = 10.0  # s
 

@@ -36,14 +36,10 @@ COUNT_AND_FORCE = (3, 3, 1)  # contact sensor setting: number of contacts, and t
 
 @dataclass(frozen=True)
 class Robot:
-    """An arm with a hand as an entity of a scene; its names are those of the scene.
-
-    Args:
-        hand: the hand on its wrist.
-    """
+    """An arm with a hand as an entity of a scene; its names are those of the scene."""
 
     arm: Arm
-    hand: Hand
+    hand: Hand  # the hand on its wrist
 
     @functools.cached_property
     def name(self) -> str:
@@ -84,19 +80,12 @@ def find_robot(arm: str, hand: str) -> Robot:
 
 @dataclass(frozen=True)
 class Scene(Task):
-    """An arm with a hand over a work top.
-
-    Args:
-        arm: its name, or "module:Class".
-        hand: its name, or "module:Class".
-        vision: whether objects are observed only by the camera.
-        touch: whether contacts of the fingers are observed.
-    """
+    """An arm with a hand over a work top."""
 
     arm: str = "jaco_6_joints"  # its name, or "module:Class"
     hand: str = "jaco_3_fingers"  # its name, or "module:Class"
     vision: bool = False  # objects are observed only in the image
-    touch: bool = False  # contacts of the fingers are observed
+    touch: bool = False  # whether contacts of the fingers are observed
     time_limit: float = TIME_LIMIT  # s
     control_timestep: float = CONTROL_TIMESTEP  # s
 

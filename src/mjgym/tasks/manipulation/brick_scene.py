@@ -19,15 +19,10 @@ TOOL_BOX: Box = ((-0.1, -0.1, 0.15), (0.1, 0.1, 0.4))  # m
 
 @dataclass(frozen=True)
 class BrickScene(Scene):
-    """Bricks, a wanted stack of them, and translucent bricks that show it.
-
-    Args:
-        bricks: number of bricks, 2 to 5.
-        random_order: whether each episode draws the goal, which is then observed.
-    """
+    """Bricks, a wanted stack of them, and translucent bricks that show it."""
 
     bricks: int = 2  # number, 2 to 5
-    random_order: bool = False  # each episode draws what is wanted
+    random_order: bool = False  # each episode draws the goal, which is then observed
 
     varies = ("body_pos", "body_quat")
     areas: ClassVar[Areas] = {"tcp": TOOL_BOX, "prop": BRICK_BOX}

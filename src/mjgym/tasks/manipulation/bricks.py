@@ -101,18 +101,14 @@ Base = Literal["first", "any", "free"]
 class Bricks:
     """Bricks of a scene, and their goal.
 
-    Args:
-        height: height of the goal stack, in bricks.
-        base: which brick is fixed; with "any" it is the lowest one of the goal stack.
-
     Raises:
         ValueError: there are fewer than two bricks in the stack, or more than there are bricks, or
             more bricks than colours.
     """
 
     count: int
-    height: int
-    base: Base = "first"
+    height: int  # height of the goal stack, in bricks
+    base: Base = "first"  # which brick is fixed; with "any" it is the lowest one of the goal stack
 
     def __post_init__(self) -> None:
         if not 2 <= self.height <= self.count <= len(COLOURS):

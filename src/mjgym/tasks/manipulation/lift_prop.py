@@ -35,7 +35,6 @@ class Lift(Scene):
 
     @property
     def thing(self) -> str:
-        """The name of the object to lift."""
         raise NotImplementedError(f"{type(self).__name__} must define thing")
 
     varies = ("site_pos",)

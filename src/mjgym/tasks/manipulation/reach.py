@@ -26,11 +26,9 @@ class Reach(Scene):
     """Bring the hand to a target."""
 
     def target(self, v: View) -> Array:
-        """The target position of the tool, (..., 3) m."""
         raise NotImplementedError(f"{type(self).__name__} must define target()")
 
     def distance(self, v: View) -> Array:
-        """The distance of the tool from the target, (...) m."""
         return norm(self.tool_position(v) - self.target(v))
 
     def terms(self, v: View) -> Arrays:

@@ -53,14 +53,10 @@ class Stack(BrickScene):
 
     Observation: with `random_order` the numbers of the wanted bricks from the bottom; the robot's
     own; velocities and pose of each brick.
-
-    Args:
-        stack_height: of the wanted stack in bricks, at least 2; 0 for all of them.
-        moveable_base: whether its lowest brick is free to move.
     """
 
-    stack_height: int = 0  # of the wanted stack in bricks; 0 for all of them
-    moveable_base: bool = False  # its lowest brick is free to move
+    stack_height: int = 0  # of the wanted stack in bricks, 2 or more; 0 for all of them
+    moveable_base: bool = False  # whether its lowest brick is free to move
 
     close_weight = CLOSE_WEIGHT
 

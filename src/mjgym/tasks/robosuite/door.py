@@ -14,9 +14,8 @@ from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import DOWN, level
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Viewpoint, register
-from mjgym.tasks.robosuite.room import add_table
 from mjgym.tasks.robosuite.scripted_policies.tools import CLOSING, Tool, tools_of
-from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, reward_if
+from mjgym.tasks.robosuite.tabletop import Tabletop, add_table, closeness, reward_if
 
 TABLE_SIZE, TABLE_TOP = (0.8, 0.3, 0.05), (-0.2, -0.35, 0.8)  # m
 ROOT, PANEL, HANDLE = "Door_main", "Door_door", "Door_handle"
@@ -44,13 +43,9 @@ class Door(Tabletop):
     Reward: of 1, `open` pays all once the hinge is past 0.3 rad; until then `reach` pays
     0.25 (1 - tanh(10 d)) for a distance of d (m) between tool and handle, and `turn` up to 0.25
     for the angle of the handle, all of it at 90 degrees. Success: past 0.3 rad.
-
-    Args:
-        latch: whether the handle has to be turned; without it the door opens by itself when it is
-            pulled, and the handle is fixed.
     """
 
-    latch: bool = True
+    latch: bool = True  # the handle has to be turned; else it is fixed, and pulling opens the door
 
     agentview = (
         (0.598613175, 0.0, 1.590350024),
@@ -80,11 +75,9 @@ class Door(Tabletop):
         return {"Door": EXTENT}
 
     def hinge(self, v: View) -> Array:
-        """The opening angle of the door, rad."""
         return v.joint("Door_hinge").qpos[..., 0]
 
     def turn(self, v: View) -> Array:
-        """The angle of the handle, rad."""
         return v.joint("Door_latch_joint").qpos[..., 0]
 
     def objects(self, v: View) -> Arrays:

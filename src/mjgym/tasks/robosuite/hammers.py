@@ -39,22 +39,14 @@ ROLLED = np.array([0.0, 1.0, 0.0, 0.0])  # a quaternion: half a turn about the h
 
 @dataclass(frozen=True)
 class Hammer:
-    """Dimensions and densities of a hammer.
+    """Dimensions and densities of a hammer."""
 
-    Args:
-        radius: half the thickness of the handle, m.
-        length: of the handle, m.
-        density: of the handle, kg/m^3.
-        head: half the height of the head, m.
-        head_density: of the head, kg/m^3.
-    """
-
-    radius: float
-    length: float
-    density: float
+    radius: float  # half the thickness of the handle, m
+    length: float  # of the handle, m
+    density: float  # of the handle, kg/m^3
     friction: float
-    head: float
-    head_density: float
+    head: float  # half the height of the head, m
+    head_density: float  # of the head, kg/m^3
 
     @property
     def head_height(self) -> float:

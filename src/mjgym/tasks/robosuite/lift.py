@@ -10,7 +10,6 @@ from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import at_height
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
-from mjgym.tasks.robosuite.room import BOX_FIELDS, add_box, resize_box
 from mjgym.tasks.robosuite.scripted_policies.tools import (
     QUARTER_TURN,
     Tool,
@@ -18,7 +17,16 @@ from mjgym.tasks.robosuite.scripted_policies.tools import (
     heading_across,
     tools_of,
 )
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if, xyzw
+from mjgym.tasks.robosuite.tabletop import (
+    BOX_FIELDS,
+    TABLE_TOP,
+    OneTable,
+    add_box,
+    closeness,
+    resize_box,
+    reward_if,
+    xyzw,
+)
 
 CUBE = "cube_main"
 SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; sides are drawn independently
@@ -88,8 +96,6 @@ class Lift(OneTable, GoalTask):
 
     def stages(self, terms: Arrays) -> Array:
         lift = terms["lift"]
-        if self.reward_type == "sparse":
-            return lift
         return namespace(lift).where(lift > 0, lift, terms["reach"] + terms["grasp"])
 
     def success(self, v: View) -> Array:

@@ -8,9 +8,9 @@ from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Several, Uniform
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, register
+from mjgym.task import Array, register, register_variants, variant
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
-from mjgym.tasks.robosuite.sorting import ALL, RANDOM, Sorting
+from mjgym.tasks.robosuite.sorting import ALL, RANDOM, TAGS, Sorting
 from mjgym.tasks.robosuite.tabletop import OneTable
 
 TABLE_TOP = (0.0, 0.0, 0.82)  # m
@@ -28,24 +28,13 @@ DOWN = 0.05  # m over the table: a nut below it is on its peg
 CARRY = 0.2  # m over the centre of the table's slab, of carried nuts
 
 
-@register("robosuite/NutAssembly-v0", tags=("tabletop", "one-arm"))
-@register(
-    "robosuite/NutAssemblySingle-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put a randomly chosen nut on its peg.",
-    nut_type=RANDOM,
-)
-@register(
-    "robosuite/NutAssemblySquare-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put the square nut on the square peg.",
-    nut_type="square",
-)
-@register(
-    "robosuite/NutAssemblyRound-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put the round nut on the round peg.",
-    nut_type="round",
+@register("robosuite/NutAssembly-v0", tags=TAGS)
+@register_variants(
+    "robosuite/NutAssembly{}-v0",
+    TAGS,
+    Single=variant("Put a randomly chosen nut on its peg.", nut_type=RANDOM),
+    Square=variant("Put the square nut on the square peg.", nut_type="square"),
+    Round=variant("Put the round nut on the round peg.", nut_type="round"),
 )
 @dataclass(frozen=True)
 class NutAssembly(Sorting, OneTable):
@@ -68,14 +57,10 @@ class NutAssembly(Sorting, OneTable):
     to 17.5 cm above the table; `hover` as much as lift and 0.2 (1 - tanh(10 r)) for a distance of
     r (m) from the peg, seen from above. The sum is divided by the number of nuts. Success: all nuts
     are placed.
-
-    Args:
-        nut_type: "all", "square", "round", or "random" for one that is drawn for each episode.
-        table_top: the middle of the table's upper face, m; the pegs stay where they are.
     """
 
-    nut_type: str = ALL
-    table_top: tuple[float, float, float] = TABLE_TOP  # m
+    nut_type: str = ALL  # "all", "square", "round", or "random" for one drawn per episode
+    table_top: tuple[float, float, float] = TABLE_TOP  # m; the pegs stay where they are
 
     object_names = tuple(EXTENTS)
     kinds = MappingProxyType({"square": "SquareNut", "round": "RoundNut"})

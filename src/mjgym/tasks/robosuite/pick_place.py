@@ -12,9 +12,9 @@ from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots import Arm
 from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.sim import SingleView, View
-from mjgym.task import Array, GoalTask, Viewpoint, register
+from mjgym.task import Array, GoalTask, Viewpoint, register, register_variants, variant
 from mjgym.tasks.robosuite.scripted_policies import sorting_objects
-from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, Sorting
+from mjgym.tasks.robosuite.sorting import ALL, OVER, RANDOM, TAGS, Sorting
 
 # Extents of the objects at the start. The published bottoms are lower than the objects: they fall
 # by up to 5 mm; the can's is half a millimetre lower than published, out of the bin's floor.
@@ -48,36 +48,17 @@ def ghost(name: str) -> Spec:
     return copy
 
 
-@register("robosuite/PickPlace-v0", tags=("tabletop", "one-arm"))
-@register(
-    "robosuite/PickPlaceSingle-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put a randomly chosen object into its quarter of the other bin.",
-    object_type=RANDOM,
-)
-@register(
-    "robosuite/PickPlaceMilk-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put the milk into its quarter of the other bin.",
-    object_type="milk",
-)
-@register(
-    "robosuite/PickPlaceBread-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put the bread into its quarter of the other bin.",
-    object_type="bread",
-)
-@register(
-    "robosuite/PickPlaceCereal-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put the cereal box into its quarter of the other bin.",
-    object_type="cereal",
-)
-@register(
-    "robosuite/PickPlaceCan-v0",
-    tags=("tabletop", "one-arm"),
-    summary="Put the can into its quarter of the other bin.",
-    object_type="can",
+@register("robosuite/PickPlace-v0", tags=TAGS)
+@register_variants(
+    "robosuite/PickPlace{}-v0",
+    TAGS,
+    Single=variant(
+        "Put a randomly chosen object into its quarter of the other bin.", object_type=RANDOM
+    ),
+    Milk=variant("Put the milk into its quarter of the other bin.", object_type="milk"),
+    Bread=variant("Put the bread into its quarter of the other bin.", object_type="bread"),
+    Cereal=variant("Put the cereal box into its quarter of the other bin.", object_type="cereal"),
+    Can=variant("Put the can into its quarter of the other bin.", object_type="can"),
 )
 @dataclass(frozen=True)
 class PickPlace(Sorting, GoalTask):
@@ -104,19 +85,13 @@ class PickPlace(Sorting, GoalTask):
     Goal: where the objects are (m), all or the one that is drawn, reached while each is in its
     quarter, held or not.
 
-    Args:
-        object_type: "all", one of "milk", "bread", "cereal" and "can", or "random" for one that is
-            drawn for each episode.
-        bin1_pos: of the first bin's frame, m.
-        bin2_pos: of the second bin's frame, m.
-        bin_size: along x and y, of where objects begin and of the quarters they go to, and the
-            bins' height, which nothing looks at, m. The bins themselves keep theirs.
+    Objects begin and have their quarters within `bin_size` along x and y; its height does nothing.
     """
 
-    object_type: str = ALL
-    bin1_pos: tuple[float, float, float] = (0.1, -0.25, 0.8)  # m
-    bin2_pos: tuple[float, float, float] = (0.1, 0.28, 0.8)  # m
-    bin_size: tuple[float, float, float] = (0.39, 0.49, 0.82)  # m
+    object_type: str = ALL  # or a kind, e.g. "milk"; "random" for one drawn per episode
+    bin1_pos: tuple[float, float, float] = (0.1, -0.25, 0.8)  # m, of the first bin's frame
+    bin2_pos: tuple[float, float, float] = (0.1, 0.28, 0.8)  # m, of the second's
+    bin_size: tuple[float, float, float] = (0.39, 0.49, 0.82)  # m; the bins themselves keep theirs
 
     viewpoint = Viewpoint(azimuth=150, elevation=-25, distance=1.8, lookat=(0.0, 0.1, 1.0))
 
@@ -163,7 +138,6 @@ class PickPlace(Sorting, GoalTask):
         return self.bin2_pos[2] + CARRY
 
     def over_quarter(self, v: View, name: str) -> Array:
-        """Tell whether an object is in or above its quarter, bool."""
         away = v.xp.abs(self.from_goal(v, name))
         return (away[..., 0] < self.quarter[0]) & (away[..., 1] < self.quarter[1])
 

@@ -16,6 +16,7 @@ from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, pose_in_hand, re
 from mjgym.util.suggestions import or_else
 
 ALL, RANDOM = "all", "random"
+TAGS = ("tabletop", "one-arm")
 PARKED = 10.0  # m along x and y, position of unused objects
 
 REACH, GRASP, LIFT, OVER, HOVER = 0.1, 0.35, 0.5, 0.5, 0.2  # rewards
@@ -233,8 +234,6 @@ class Sorting(Tabletop):
 
     def stages(self, terms: Arrays) -> Array:
         placed = terms["placed"]
-        if self.reward_type == "sparse":
-            return placed
         on_the_way = [value for name, value in terms.items() if name != "placed"]
         return placed + functools.reduce(namespace(placed).maximum, on_the_way)
 

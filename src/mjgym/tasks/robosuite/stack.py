@@ -12,7 +12,6 @@ from mjgym.robots.tool_poses import at_height
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
-from mjgym.tasks.robosuite.room import add_box, in_contact, watch_contact
 from mjgym.tasks.robosuite.scripted_policies.tools import (
     CLOSING,
     QUARTER_TURN,
@@ -21,7 +20,16 @@ from mjgym.tasks.robosuite.scripted_policies.tools import (
     heading_across,
     tools_of,
 )
-from mjgym.tasks.robosuite.tabletop import TABLE_TOP, OneTable, closeness, reward_if, xyzw
+from mjgym.tasks.robosuite.tabletop import (
+    TABLE_TOP,
+    OneTable,
+    add_box,
+    closeness,
+    in_contact,
+    reward_if,
+    watch_contact,
+    xyzw,
+)
 
 A, B = "cubeA_main", "cubeB_main"
 HALF_A, HALF_B = 0.02, 0.025  # m
@@ -103,14 +111,11 @@ class Stack(OneTable, GoalTask):
         }
 
     def stages(self, terms: Arrays) -> Array:
-        if self.reward_type == "sparse":
-            return terms["stack"]
         xp = namespace(terms["reach"])
         at_cube = terms["reach"] + terms["grasp"]
         return xp.maximum(xp.maximum(at_cube, terms["lift"] + terms["align"]), terms["stack"])
 
     def lifted(self, v: View) -> Array:
-        """Tell whether cube A is off the table, bool."""
         return v.body(A).xpos[..., 2] > TABLE_TOP[2] + HIGH
 
     def success(self, v: View) -> Array:

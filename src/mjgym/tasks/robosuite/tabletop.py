@@ -20,30 +20,32 @@ Differences from pitfalls of the published tasks:
 """
 
 import functools
+import itertools
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mjgym.actions import along_slides
-from mjgym.arrays import Array, namespace
-from mjgym.mjcf import Spec
+from mjgym.arrays import Array, namespace, total
+from mjgym.mjcf import Spec, add, load
 from mjgym.placements import Extent, Placement, find_placement, is_placement
 from mjgym.resets import put
 from mjgym.robots import Arm, grasped, watch_grasp
-from mjgym.robots.grasping import Target
+from mjgym.robots.grasping import HOW_MANY, Target
 from mjgym.rotations import compose, conjugate, norm, product, to_local, to_quaternion, transposed
 from mjgym.sim import SingleView, View
+from mjgym.sim.engine import FOLLOWING
 from mjgym.task import WHOLE_TOLERANCE, Action, Arrays, Model, Signal, Task, Viewpoint, steps_in
-from mjgym.tasks.robosuite import drive
-from mjgym.tasks.robosuite.room import FRICTION, Pose, add_table, move_camera, room
 from mjgym.tasks.robosuite.team import (
     DEFAULT,
     PHYSICS_TIMESTEP,
+    Drive,
     Manipulator,
     Robot,
+    actions,
     find_robots,
     normal,
     one_each,
@@ -59,6 +61,9 @@ ARRANGEMENTS = ("opposed", "parallel")
 REWARDS = ("dense", "sparse")
 NOISES = ("gaussian", "uniform")
 REACH_SCALE = 10.0  # 1/m, decay of rewards for being near
+Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
+"""A position (m) and a quaternion w, x, y, z."""
+
 SIDE_TABLES: Pose = (
     (0.889435436, 0.0, 1.738381313),
     (0.653098025, 0.271040585, 0.271040764, 0.653097906),
@@ -98,6 +103,137 @@ def pose_in_hand(v: View, manipulator: Manipulator, body: str) -> tuple[Array, A
     return ahead, xyzw(upright(product(conjugate(link.xquat), target.xquat), v), v)
 
 
+# The room, its tables, boxes, and sensors of contacts, which a batch cannot list.
+
+LEG_RADIUS = 0.025  # m
+LEG_INSET = 0.1  # m, from the table's edges to the centre of a leg
+RIM = 0.002  # m, overhang
+FRICTION = (1.0, 0.005, 0.0001)  # of tables: sliding, m torsional, m rolling
+ALL_TOUCHES = "touches"  # the sensor of all contacts
+
+BOX_FIELDS = ("geom_size", "body_mass", "body_inertia", *FOLLOWING)
+"""The fields of a model that `resize_box` writes; a task that calls it names them in `varies`."""
+
+
+def room() -> Spec:
+    """Build an empty room: floor, lamp, cameras frontview, birdview, agentview and sideview.
+
+    It has the physics of the family: a timestep of 2 ms, elliptic friction cones, air.
+    """
+    return load("robosuite/room.xml")
+
+
+def add_table(
+    scene: Spec,
+    size: Sequence[float],
+    top: Sequence[float],
+    *,
+    friction: Sequence[float] = FRICTION,
+    name: str = "table",
+) -> None:
+    """Add a table: a slab on four legs, the geom "<name>_collision", with the site "<name>_top".
+
+    Its size is along x, y and z, and `top` the centre of its upper face, (3,), all m.
+    """
+    x, y, z = (s / 2 for s in size)
+    height = top[2] - 2 * z
+    table = add(scene.worldbody, "body", name=name, pos=(top[0], top[1], top[2] - z))
+    add(
+        table, "geom", name=f"{name}_collision", type="box", size=(x, y, z), friction=friction,
+        material="wood",
+    )  # fmt: skip
+    add(table, "site", name=f"{name}_top", pos=(0, 0, z), size=0.001, group=4)
+    look = scene.find_default("room_look")  # legs and rims are visual
+    for sx, sy in itertools.product((-1, 1), repeat=2):
+        inward = (max(x - LEG_INSET, 0.0), max(y - LEG_INSET, 0.0))
+        add(
+            table, "geom", type="cylinder", default=look, material="steel",
+            size=(LEG_RADIUS, height / 2), pos=(sx * inward[0], sy * inward[1], -z - height / 2),
+        )  # fmt: skip
+    for sign in (-1, 1):
+        for half, pos in (((RIM, y, z), (sign * x, 0, 0)), ((x, RIM, z), (0, sign * y, 0))):
+            add(
+                table, "geom", type="box", default=look, material="edge",
+                size=(half[0], half[1], z - RIM), pos=pos,
+            )  # fmt: skip
+
+
+def move_camera(scene: Spec, name: str, pose: Pose) -> None:
+    camera = scene.camera(name)
+    camera.pos, camera.quat = pose
+
+
+def add_box(
+    scene: Spec,
+    name: str,
+    half: Sequence[float],
+    density: float,
+    rgba: Sequence[float],
+    **attributes: Any,
+) -> None:
+    """Add a free box to a scene: body "<name>_main", joint "<name>_joint0", geom "<name>_g0", site
+    "<name>_default_site".
+
+    Half sizes are along x, y and z, m; density kg/m^3; `attributes` are MJCF's of the geom.
+    """
+    box = load("robosuite/cube.xml")
+    box.material("paint").rgba = rgba
+    geom = box.geom("g0")
+    geom.size, geom.density = half, density
+    for attribute, value in attributes.items():
+        setattr(geom, attribute, value)
+    scene.attach(box, prefix=f"{name}_", frame=scene.worldbody.add_frame())
+
+
+def resize_box(v: SingleView, name: str, half: Sequence[float], density: float) -> None:
+    """Resize a box of `add_box`, with its mass, inertia and derived fields."""
+    sides = np.asarray(half, dtype=float)
+    body, geom = v.body(f"{name}_main"), v.geom(f"{name}_g0")
+    mass = density * 8 * float(np.prod(sides))
+    squares = sides * sides
+    geom.size[:] = sides
+    body.mass[:] = mass
+    body.inertia[:] = mass / 3 * (squares.sum() - squares)
+    v.set_constants()
+
+
+def watch_contact(scene: Spec, first: str, second: str) -> None:
+    """Add the sensor that `in_contact` reads."""
+    add(
+        scene, "sensor", name=f"{first} on {second}", type="contact",
+        objtype=_kind(scene, first), objname=first,
+        reftype=_kind(scene, second), refname=second, intprm=HOW_MANY,
+    )  # fmt: skip
+
+
+def _kind(scene: Spec, name: str) -> str:
+    return "xbody" if scene.geom(name) is None else "geom"
+
+
+def in_contact(v: View, first: str, second: str) -> Array:
+    """Tell whether two bodies or geoms passed to `watch_contact` touch, (...) bool."""
+    return v.sensor(f"{first} on {second}").data[..., 0] > 0
+
+
+def watch_touches(scene: Spec, bodies: Sequence[str] = ()) -> None:
+    """Add the sensors that `touches` reads, for bodies without their descendants; all if none."""
+    for name in bodies:
+        add(
+            scene, "sensor", name=f"touches of {name}", type="contact", objtype="body",
+            objname=name, intprm=HOW_MANY,
+        )  # fmt: skip
+    if not bodies:
+        add(scene, "sensor", name=ALL_TOUCHES, type="contact", intprm=HOW_MANY)
+
+
+def touches(v: View, bodies: Sequence[str] = ()) -> Array:
+    """Number of contacts of the bodies passed to `watch_touches`, or of the scene, (...)."""
+    names = [f"touches of {name}" for name in bodies] or [ALL_TOUCHES]
+    return total(v.sensordata[..., v.rows("sensordata", names)])
+
+
+# Robots and their task.
+
 MEANINGS = {
     "joint_pos": "angle of each joint",
     "joint_pos_cos": "cosine of the angle of each joint",
@@ -133,26 +269,10 @@ class Tabletop(Task):
     objects' entries.
 
     A task defines `furnish` (furniture), `extents` and `placement` (positions of objects),
-    `objects` (their observation), `terms`, `stages` and `success`.
+    `objects` (their observation), `terms`, `success` and, unless it is their sum, `stages`.
 
-    Args:
-        robot: a name in `mjgym.robots.arms`, or one for each robot.
-        gripper: a name in `mjgym.robots.hands`, "default" for the robot's own, None for none, or
-            one for each robot.
-        controller: a name in `mjgym.controllers.controllers`; a dict with that name as "type" and
-            parameters, or a JSON object of it; or one for each robot.
-        base: a name in `mjgym.robots.bases`, "default" for the robot's own, or one for each robot.
-        arrangement: of two robots: "opposed" or "parallel".
-        placement: where objects lie, see `mjgym.placements.find_placement`.
-        reward_type: "dense" pays for the stages on the way, "sparse" for success alone.
-        reward_scale: the most that a control step pays; None for the published raw values.
-        control_frequency: Hz, of actions.
-        start_noise: rad, of the arms' joints at the start: a standard deviation, or a bound; or one
-            for each robot.
-        start_noise_type: "gaussian" or "uniform", or one for each robot.
-        object_entries: whether objects are observed, not the robots alone.
-        grouped: whether the observation has the robots' entries and the objects' as two groups,
-            `robot0_proprio-state` (for each robot) and `object-state`, instead of single ones.
+    Arguments of robots are one for all, or a tuple with one for each. A controller may also be a
+    dict with its name as "type" and its parameters, or a JSON object of that.
 
     Raises:
         TypeError: a keyword argument is of no type that it can have.
@@ -160,19 +280,21 @@ class Tabletop(Task):
             value is out of its range; the message names the nearest.
     """
 
-    robot: Any = "Panda"
-    gripper: Any = DEFAULT
-    controller: Any = "OSC_POSE"
-    base: Any = DEFAULT
-    arrangement: str = "opposed"
-    placement: Any = DEFAULT
-    reward_type: str = "dense"
-    reward_scale: float | None = 1.0
-    control_frequency: float = 20.0  # Hz
-    start_noise: float | tuple[float, ...] = 0.02  # rad
-    start_noise_type: str | tuple[str, ...] = "gaussian"
-    object_entries: bool = True
-    grouped: bool = False
+    robot: Any = "Panda"  # a name in `mjgym.robots.arms`
+    gripper: Any = DEFAULT  # a name in `mjgym.robots.hands`; "default": the robot's own; None: none
+    controller: Any = "OSC_POSE"  # a name in `mjgym.controllers.controllers`
+    base: Any = DEFAULT  # a name in `mjgym.robots.bases`; "default": the robot's own
+    arrangement: str = "opposed"  # of two robots; or "parallel"
+    placement: Any = DEFAULT  # where objects lie, see `mjgym.placements.find_placement`
+    reward_type: str = "dense"  # pays for the stages on the way; "sparse": for success alone
+    reward_scale: float | None = 1.0  # the most that a control step pays; None: as published, raw
+    control_frequency: float = 20.0  # Hz, of actions
+    start_noise: float | tuple[float, ...] = 0.02  # rad, of arms: standard deviation, or bound
+    start_noise_type: str | tuple[str, ...] = "gaussian"  # or "uniform"
+    object_entries: bool = True  # objects are observed, not the robots alone
+    grouped: bool = (
+        False  # observes `robot0_proprio-state`, of each robot, and `object-state` alone
+    )
 
     time_limit: float = field(default=50.0, kw_only=True)  # s: 1000 control steps
     control_timestep: float = field(default=0.05, init=False)  # s, of the frequency
@@ -200,10 +322,7 @@ class Tabletop(Task):
             object.__setattr__(self, name, normal(name, getattr(self, name)))
         if not is_placement(self.placement):
             object.__setattr__(self, "placement", normal("placement", self.placement))
-        for name, choices in (
-            ("arrangement", ARRANGEMENTS),
-            ("reward_type", REWARDS),
-        ):
+        for name, choices in (("arrangement", ARRANGEMENTS), ("reward_type", REWARDS)):
             value = getattr(self, name)
             if value not in choices:
                 raise ValueError(f"{name}: no {value!r}{or_else(value, choices)}")
@@ -246,11 +365,11 @@ class Tabletop(Task):
 
     @property
     def _noises(self) -> list[tuple[float, str]]:
-        count = len(self.robots)
-        sizes = one_each("start_noise", self.start_noise, count)
-        return list(
-            zip(sizes, one_each("start_noise_type", self.start_noise_type, count), strict=True)
+        sizes, kinds = (
+            one_each(name, getattr(self, name), len(self.robots))
+            for name in ("start_noise", "start_noise_type")
         )
+        return list(zip(sizes, kinds, strict=True))
 
     @functools.cached_property
     def robots(self) -> tuple[Robot, ...]:
@@ -350,11 +469,11 @@ class Tabletop(Task):
     # Actions.
 
     def actions(self, model: Model) -> tuple[Action, ...]:
-        return along_slides(model, drive.actions(self.robots))
+        return along_slides(model, actions(self.robots))
 
     @functools.cached_property
-    def _drive(self) -> drive.Drive:
-        return drive.Drive(self.robots)
+    def _drive(self) -> Drive:
+        return Drive(self.robots)
 
     def memory(self, v: View) -> Arrays:
         return self._drive.memory(v)
@@ -443,12 +562,17 @@ class Tabletop(Task):
     # Reward.
 
     def reward(self, terms: Arrays) -> Array:
-        raw = self.stages(terms)
+        raw = self.stages(terms) if self.reward_type == "dense" else _added(terms)
         return raw if self.reward_scale is None else raw * (self.reward_scale / self.most)
 
     def stages(self, terms: Arrays) -> Array:
-        """The reward before scaling, from the terms."""
-        raise NotImplementedError(f"{type(self).__name__} must define stages()")
+        """The dense reward before scaling, from the terms; their sum by default."""
+        return _added(terms)
+
+
+def _added(terms: Arrays) -> Array:
+    first = next(iter(terms.values()))
+    return sum(terms.values(), start=namespace(first).zeros_like(first))
 
 
 def _from_base(v: View, robot: Robot) -> Arrays:
@@ -502,15 +626,10 @@ def _joined(v: View, entries: Arrays) -> Array:
 
 @dataclass(frozen=True)
 class OneTable(Tabletop):
-    """Robots at one table.
+    """Robots at one table."""
 
-    Args:
-        table_size: along x, y and z, m.
-        table_friction: sliding, torsional (m) and rolling (m).
-    """
-
-    table_size: tuple[float, float, float] = TABLE_SIZE  # m
-    table_friction: tuple[float, float, float] = FRICTION
+    table_size: tuple[float, float, float] = TABLE_SIZE  # along x, y and z, m
+    table_friction: tuple[float, float, float] = FRICTION  # sliding, torsional (m) and rolling (m)
 
     @property
     def table_top(self) -> tuple[float, float, float]:
@@ -529,12 +648,9 @@ class TwoArms(Tabletop):
     """A task for two arms, numbered 0 and 1.
 
     They are those of two robots, or the right and the left arm of one.
-
-    Args:
-        robot: two names in `mjgym.robots.arms`, or one of a robot with two arms, e.g. "Baxter".
     """
 
-    robot: Any = ("Panda", "Panda")
+    robot: Any = ("Panda", "Panda")  # or one with two arms, e.g. "Baxter"
 
     viewpoint = Viewpoint(azimuth=150, elevation=-22, distance=2.2, lookat=(0.0, 0.0, 1.1))
 

@@ -13,14 +13,16 @@ from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import about_z, norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Viewpoint, register
-from mjgym.tasks.robosuite.room import in_contact, move_camera, watch_contact
 from mjgym.tasks.robosuite.scripted_policies import hanging_up
 from mjgym.tasks.robosuite.tabletop import (
     TABLE_TOP,
     OneTable,
+    in_contact,
+    move_camera,
     pose_in_hand,
     reward_if,
     upright,
+    watch_contact,
     xyzw,
 )
 
@@ -181,9 +183,6 @@ class ToolHang(OneTable):
 
     def terms(self, v: View) -> Arrays:
         return {"hang": reward_if(v, self.success(v), HUNG)}
-
-    def stages(self, terms: Arrays) -> Array:
-        return terms["hang"]
 
     def success(self, v: View) -> Array:
         return self.assembled(v) & self.hung(v)

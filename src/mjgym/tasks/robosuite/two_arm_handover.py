@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement
 from mjgym.robots.staged_policy import StagedPolicy
@@ -136,9 +136,6 @@ class TwoArmHandover(TwoArms, OneTable):
             "both": reward_if(v, lifted & second & first, BOTH),
             "handover": reward_if(v, lifted & second & ~first, HANDED),
         }
-
-    def stages(self, terms: Arrays) -> Array:
-        return sum(terms.values(), start=namespace(terms["handover"]).zeros_like(terms["handover"]))
 
     def success(self, v: View) -> Array:
         taken = self.grasped(v, HANDLE, 1) & ~self.grasped(v, HAMMER, 0)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import cos, pi, radians
 
 from mjgym import mjcf
-from mjgym.arrays import Array, namespace
+from mjgym.arrays import Array
 from mjgym.mjcf import Spec
 from mjgym.placements import Extent, Placement, Uniform
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
@@ -111,9 +111,6 @@ class TwoArmLift(TwoArms, OneTable):
             terms[f"reach{arm}"] = REACH * closeness(distance)
             terms[f"grasp{arm}"] = reward_if(v, self.grasped(v, BARS[arm], arm), GRASP)
         return {**{name: on_the_way * value for name, value in terms.items()}, **lift}
-
-    def stages(self, terms: Arrays) -> Array:
-        return sum(terms.values(), start=namespace(terms["lift"]).zeros_like(terms["lift"]))
 
     def success(self, v: View) -> Array:
         return self.height(v) > HIGH

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from mjgym import mjcf
-from mjgym.arrays import Array, namespace, total
+from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import DOWN, UP, frame, rotation_between
 from mjgym.rotations import cross, norm, unit
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Viewpoint, register
-from mjgym.tasks.robosuite.room import BOX_FIELDS
 from mjgym.tasks.robosuite.scripted_policies.tools import (
     CLOSING,
     STRAIGHT,
@@ -22,7 +21,7 @@ from mjgym.tasks.robosuite.scripted_policies.tools import (
     rotation_of,
     tools_of,
 )
-from mjgym.tasks.robosuite.tabletop import Tabletop, TwoArms, closeness, reward_if, xyzw
+from mjgym.tasks.robosuite.tabletop import BOX_FIELDS, Tabletop, TwoArms, closeness, reward_if, xyzw
 
 PEG, BOARD = "peg_main", "hole_main"
 BOARD_PLACE = (0.11, 0.0, 0.17)  # m, of the board's frame in the second arm's hand
@@ -55,16 +54,12 @@ class TwoArmPegInHole(TwoArms):
     a sparse one pays all for success. Success: d below 6 cm, t from -12 to 14 cm, the cosine above
     0.95.
 
-    Args:
-        peg_radius: the range that the peg's radius is drawn from, m.
-        peg_length: half of the peg's length, m.
-
     Raises:
         ValueError: hands cannot hold anything else, or the range is out of order.
     """
 
     gripper: Any = None
-    peg_radius: tuple[float, float] = (0.015, 0.03)  # m
+    peg_radius: tuple[float, float] = (0.015, 0.03)  # m, range of its radius, drawn per episode
     peg_length: float = 0.13  # m, half of it
 
     viewpoint = Viewpoint(azimuth=160, elevation=-15, distance=2.0, lookat=(0.0, 0.0, 1.2))
@@ -138,9 +133,6 @@ class TwoArmPegInHole(TwoArms):
             "along": closeness(v.xp.abs(along), SCALE),
             "angle": cosine,
         }
-
-    def stages(self, terms: Arrays) -> Array:
-        return sum(terms.values(), start=namespace(terms["insert"]).zeros_like(terms["insert"]))
 
     def success(self, v: View) -> Array:
         along, beside, cosine = self.measure(v)

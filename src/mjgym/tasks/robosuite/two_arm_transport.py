@@ -19,10 +19,21 @@ from mjgym.tasks.robosuite.hammers import (
     extent_of_hammer,
     resize_hammer,
 )
-from mjgym.tasks.robosuite.room import FRICTION as TABLE_FRICTION
-from mjgym.tasks.robosuite.room import Pose, add_box, add_table, in_contact, watch_contact
 from mjgym.tasks.robosuite.scripted_policies import transporting
-from mjgym.tasks.robosuite.tabletop import FAR_APART, SIDE_TABLES, TwoArms, reward_if, upright, xyzw
+from mjgym.tasks.robosuite.tabletop import (
+    FAR_APART,
+    SIDE_TABLES,
+    Pose,
+    TwoArms,
+    add_box,
+    add_table,
+    in_contact,
+    reward_if,
+    upright,
+    watch_contact,
+    xyzw,
+)
+from mjgym.tasks.robosuite.tabletop import FRICTION as TABLE_FRICTION
 
 TABLE_SIZE = (0.8, 0.3, 0.05)  # m
 TABLE_TOPS = ((0.0, -0.45, 0.8), (0.0, 0.45, 0.8))  # m, the first arm's table and the second's
@@ -96,15 +107,12 @@ class TwoArmTransport(TwoArms):
     Reward: 1 for success, nothing on the way. Success: the payload touches the floor of the target
     bin and the trash that of the trash bin.
 
-    Args:
-        table_friction: sliding, torsional (m) and rolling (m), of both tables.
-
     Raises:
         ValueError: a dense reward is asked for; there is none.
     """
 
     reward_type: str = "sparse"
-    table_friction: tuple[float, float, float] = TABLE_FRICTION
+    table_friction: tuple[float, float, float] = TABLE_FRICTION  # of both
 
     viewpoint = Viewpoint(azimuth=150, elevation=-25, distance=2.6, lookat=(0.0, 0.0, 1.05))
     agentview = SIDE_TABLES
@@ -176,11 +184,9 @@ class TwoArmTransport(TwoArms):
         return {"payload": extent_of_hammer(v, "payload"), **EXTENTS}
 
     def carried(self, v: View) -> Array:
-        """Tell whether the payload is in the target bin, bool."""
         return in_contact(v, BODIES["payload"], f"{TARGET}_base")
 
     def tidied(self, v: View) -> Array:
-        """Tell whether the trash is in the trash bin, bool."""
         return in_contact(v, BODIES["trash"], f"{TRASH_BIN}_base")
 
     def objects(self, v: View) -> Arrays:
@@ -213,9 +219,6 @@ class TwoArmTransport(TwoArms):
 
     def terms(self, v: View) -> Arrays:
         return {"transport": reward_if(v, self.success(v), DONE)}
-
-    def stages(self, terms: Arrays) -> Array:
-        return terms["transport"]
 
     def success(self, v: View) -> Array:
         return self.carried(v) & self.tidied(v)

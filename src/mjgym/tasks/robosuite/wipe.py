@@ -8,15 +8,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace, total
+from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
-from mjgym.tasks.robosuite.room import add_table, touches, watch_touches
 from mjgym.tasks.robosuite.scripted_policies.tools import WHOLE_TURN, Tool, tools_of
-from mjgym.tasks.robosuite.tabletop import OneTable, Tabletop, closeness, reward_if
+from mjgym.tasks.robosuite.tabletop import (
+    OneTable,
+    Tabletop,
+    add_table,
+    closeness,
+    reward_if,
+    touches,
+    watch_touches,
+)
 from mjgym.tasks.robosuite.team import Robot
 from mjgym.util.values import whole_number
 
@@ -70,15 +77,6 @@ class Wipe(OneTable):
     30.5. The force is that of the same instant, not of the control step's start as in the published
     task. Success: no spot is left. Termination: success and faults.
 
-    Args:
-        num_markers: number of spots.
-        line_width: of the line of spots, m: a spot's diameter.
-        coverage_factor: the share of the table, along x and y, that the line stays within.
-        two_clusters: whether there are two lines, of half the spots each.
-        table_height: of the table over 0.9 m, m.
-        early_terminations: whether success and faults end the episode.
-        condensed: whether the observation has the spots' centroid instead of each spot.
-
     Raises:
         ValueError: there is no spot, the line has no room, or the gripper is no sponge.
     """
@@ -86,13 +84,13 @@ class Wipe(OneTable):
     gripper: Any = SPONGE
     table_size: tuple[float, float, float] = (0.5, 0.8, 0.05)  # m
     table_friction: tuple[float, float, float] = (0.03, 0.005, 0.0001)
-    num_markers: int = 100
-    line_width: float = 0.04  # m
-    coverage_factor: float = 0.6
-    two_clusters: bool = False
-    table_height: float = 0.0  # m
-    early_terminations: bool = True
-    condensed: bool = True
+    num_markers: int = 100  # number of spots
+    line_width: float = 0.04  # of the line of spots, m: a spot's diameter
+    coverage_factor: float = 0.6  # share of the table, along x and y, that the line stays within
+    two_clusters: bool = False  # whether there are two lines, of half the spots each
+    table_height: float = 0.0  # of the table over 0.9 m, m
+    early_terminations: bool = True  # whether success and faults end the episode
+    condensed: bool = True  # whether the observation has the spots' centroid instead of each spot
 
     varies: ClassVar = ("site_pos",)  # of the spots
 
@@ -194,7 +192,6 @@ class Wipe(OneTable):
         return v.sensor(f"{self.manipulators[0].hand_prefix}force_ee").data
 
     def tool(self, v: View) -> Array:
-        """The middle of the sponge's face, (..., 3) m."""
         return v.site(self.manipulators[0].tool).xpos
 
     def places(self, v: View) -> Array:
@@ -281,9 +278,6 @@ class Wipe(OneTable):
             * (too_hard * STRAIN * force + pressed * (TOUCH + PRESS * force + many)),
             **clean,
         }
-
-    def stages(self, terms: Arrays) -> Array:
-        return sum(terms.values(), start=namespace(terms["clean"]).zeros_like(terms["clean"]))
 
     def reward(self, terms: Arrays) -> Array:
         raw = self.stages(terms)

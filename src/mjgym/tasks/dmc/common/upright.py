@@ -40,7 +40,6 @@ class Upright(Task):
         until_free(v, lambda: random_joints(v, rng))
 
     def velocity(self, v: View) -> Array:
-        """Velocity of the centre of mass, in world axes (m/s), (..., 3)."""
         return v.sensor(f"{self.torso}_subtreelinvel").data
 
     def observation(self, v: View) -> Arrays:

@@ -41,12 +41,9 @@ class Arena(Written):
     An arena is a frozen dataclass without state; its fields are its dimensions. A new one is a file
     with a subclass under `@register_arena("name")`. It is compiled once, with as many parts as an
     episode may need; `draw` places and sizes them, and parks those that are left over.
-
-    Args:
-        scale: size of the walkers that it is made for, beside a human; None if any walker fits in.
     """
 
-    scale: float | None = field(default=None, kw_only=True)
+    scale: float | None = field(default=None, kw_only=True)  # size of its walkers beside a human
 
     varies: ClassVar[tuple[str, ...]] = ()
     """Fields of MjModel that `draw` writes to."""

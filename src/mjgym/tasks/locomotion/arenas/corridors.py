@@ -38,17 +38,11 @@ def _check_positive(name: str, value: Value) -> None:
 @register_arena("empty_corridor")
 @dataclass(frozen=True)
 class Corridor(Arena):
-    """A straight, empty corridor between four invisible planes.
+    """A straight, empty corridor between four invisible planes."""
 
-    Args:
-        corridor_length: m, along x from 0.
-        corridor_width: m, along y.
-        padding: m, of ground before x = 0 and behind the corridor's length.
-    """
-
-    corridor_length: float = 100.0
-    corridor_width: float = 10.0
-    padding: float = field(default=PADDING, kw_only=True)
+    corridor_length: float = 100.0  # m, along x from 0
+    corridor_width: float = 10.0  # m, along y
+    padding: float = field(default=PADDING, kw_only=True)  # m, of ground at both ends
     scale: float | None = field(default=1.0, kw_only=True)
     lengths: ClassVar[tuple[str, ...]] = ("corridor_length", "corridor_width", "padding")
 
@@ -90,23 +84,14 @@ class Corridor(Arena):
 @register_arena("walls")
 @dataclass(frozen=True)
 class WallsCorridor(Corridor):
-    """A corridor with walls that leave a passage at one side, then at the other.
+    """A corridor with walls that leave a passage at one side, then at the other."""
 
-    Args:
-        wall_gap: m, from one wall to the next.
-        wall_width: m, across the corridor.
-        wall_height: m.
-        swap_wall_side: whether a wall stands at the other side than the one before it.
-        wall_rgba: colour of all walls; None for clay.
-        wall_thickness: m, along the corridor.
-    """
-
-    wall_gap: Value = 4.0
-    wall_width: Value = WALL_WIDTH
-    wall_height: Value = 3.0
-    swap_wall_side: Value = True
-    wall_rgba: tuple[float, float, float, float] | None = None
-    wall_thickness: float = 0.16
+    wall_gap: Value = 4.0  # m, from one wall to the next
+    wall_width: Value = WALL_WIDTH  # m, across the corridor
+    wall_height: Value = 3.0  # m
+    swap_wall_side: Value = True  # whether a wall stands at the other side than the one before it
+    wall_rgba: tuple[float, float, float, float] | None = None  # colour of all walls; None for clay
+    wall_thickness: float = 0.16  # m, along the corridor
     varies: ClassVar[tuple[str, ...]] = PLACED
     lengths: ClassVar[tuple[str, ...]] = (
         *Corridor.lengths, "wall_gap", "wall_width", "wall_height", "wall_thickness",
@@ -176,21 +161,13 @@ class WallsCorridor(Corridor):
 )
 @dataclass(frozen=True)
 class GapsCorridor(Corridor):
-    """Platforms with gaps between them, in a corridor whose ground lies far below.
+    """Platforms with gaps between them, in a corridor whose ground lies far below."""
 
-    Args:
-        platform_length: m, of each platform.
-        gap_length: m, of each gap.
-        first: m, length of the platform at the start.
-        half_thickness: m, of a platform.
-        depth: m, of the ground below.
-    """
-
-    platform_length: Value = PLATFORM_LENGTH
-    gap_length: Value = GAP_LENGTH
-    first: float = 6.0
-    half_thickness: float = 0.16
-    depth: float = 10.0
+    platform_length: Value = PLATFORM_LENGTH  # m, of each platform
+    gap_length: Value = GAP_LENGTH  # m, of each gap
+    first: float = 6.0  # m, length of the platform at the start
+    half_thickness: float = 0.16  # m, of a platform
+    depth: float = 10.0  # m, of the ground below
     varies: ClassVar[tuple[str, ...]] = PLACED
     lengths: ClassVar[tuple[str, ...]] = (
         *Corridor.lengths, "platform_length", "gap_length", "first", "half_thickness", "depth",

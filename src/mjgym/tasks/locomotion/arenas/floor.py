@@ -17,13 +17,9 @@ MARGIN = 1.1  # view of the camera relative to the floor
 @register_arena("large_floor", half_size=10.0)
 @dataclass(frozen=True)
 class Floor(Arena):
-    """A flat floor without end, drawn as a square.
+    """A flat floor without end, drawn as a square."""
 
-    Args:
-        half_size: m, of the square that is drawn.
-    """
-
-    half_size: float = 8.0
+    half_size: float = 8.0  # m, of the square that is drawn
 
     def model(self) -> Spec:
         spec = load("locomotion/arenas/floor.xml")

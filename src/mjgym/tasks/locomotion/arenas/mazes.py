@@ -45,15 +45,10 @@ BRIGHT, FAIR, DIM = (1.0, 1.0, 1.0), (0.86, 0.86, 0.86), (0.74, 0.74, 0.74)
 
 @dataclass(frozen=True)
 class Places:
-    """Start and target positions in an episode's maze.
+    """Start and target positions in an episode's maze."""
 
-    Args:
-        spawns: possible walker starts, (n, 3) m.
-        targets: targets on the ground, (n, 3) m.
-    """
-
-    spawns: np.ndarray
-    targets: np.ndarray
+    spawns: np.ndarray  # possible walker starts, (n, 3) m
+    targets: np.ndarray  # targets on the ground, (n, 3) m
 
 
 @register_arena("maze")
@@ -68,29 +63,17 @@ class Places:
 )
 @dataclass(frozen=True)
 class RandomMaze(Arena):
-    """Rooms that corridors connect, on 11 x 11 cells, with targets in the rooms.
+    """Rooms that corridors connect, on 11 x 11 cells, with targets in the rooms."""
 
-    Args:
-        file: of the ground, the light and the sky.
-        cells: of the maze, each way.
-        cell: side of a cell, m.
-        wall_height: m.
-        most_walls: that a maze has; of 100,000 mazes none would have had more than 24.
-        most_rooms: that a maze can have.
-        most_targets: that a maze can have.
-        target_radius: m.
-        target_height: of a target's centre, m.
-    """
-
-    file: str = "maze.xml"
-    cells: int = 11
-    cell: float = 3.0
-    wall_height: float = 2.0
-    most_walls: int = 24
-    most_rooms: int = 4
-    most_targets: int = 12
-    target_radius: float = 0.4
-    target_height: float = 1.0
+    file: str = "maze.xml"  # of the ground, the light and the sky
+    cells: int = 11  # of the maze, each way
+    cell: float = 3.0  # side of a cell, m
+    wall_height: float = 2.0  # m
+    most_walls: int = 24  # that a maze has; of 100,000 mazes none would have had more than 24
+    most_rooms: int = 4  # that a maze can have
+    most_targets: int = 12  # that a maze can have
+    target_radius: float = 0.4  # m
+    target_height: float = 1.0  # of a target's centre, m
     scale: float | None = field(default=1.0, kw_only=True)
     varies: ClassVar[tuple[str, ...]] = (*PLACED, "site_pos", "site_size")
     lengths: ClassVar[tuple[str, ...]] = ("cell", "wall_height", "target_radius", "target_height")
@@ -206,7 +189,6 @@ class RandomMaze(Arena):
         return Places(self._points(maze, maze.spawns), targets)
 
     def _points(self, maze: Maze, cells: Any) -> np.ndarray:
-        """Centres of the cells on the ground, (n, 3) m."""
         return np.array([(*cell_centre(maze, i, j, self.cell), 0.0) for i, j in cells])
 
     def _place_walls(self, v: SingleView, maze: Maze) -> None:

@@ -1,5 +1,6 @@
 """Policies of the away team when the home team is the single agent."""
 
+import math
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -29,16 +30,9 @@ def find_player(name: str) -> Player:
 
 def flat(xp: Any, entries: Arrays, lead: tuple[int, ...]) -> Array:
     """Concatenate entries as in a flat observation, (*lead, numbers)."""
-    return xp.concat(
-        [xp.reshape(value, (*lead, _size(value, lead))) for value in entries.values()], axis=-1
-    )
-
-
-def _size(value: Array, lead: tuple[int, ...]) -> int:
-    size = 1
-    for length in value.shape[len(lead) :]:
-        size *= int(length)
-    return size
+    sizes = [math.prod(value.shape[len(lead) :]) for value in entries.values()]
+    rows = zip(entries.values(), sizes, strict=True)
+    return xp.concat([xp.reshape(value, (*lead, size)) for value, size in rows], axis=-1)
 
 
 def following(words: Array) -> Array:

@@ -60,20 +60,13 @@ class Pitch(Arena):
 
     Goals stand within the pitch: the field, which the ball must not leave, ends at their mouths,
     and leaves as much at the other two sides. It is compiled in its smallest size; `draw` sizes it.
-
-    Args:
-        smallest, largest: half of its length and width, m; each is uniform between them.
-        keep_aspect_ratio: whether one draw stands for both.
-        goal: half of a goal along x, y and z, m; None for the published one, as wide as a third of
-            the pitch.
-        box: whether walls and a lid around the field keep the ball in, and let players through.
     """
 
-    smallest: Half = (32.0, 24.0)
+    smallest: Half = (32.0, 24.0)  # m; each half-length is uniform between smallest and largest
     largest: Half = (48.0, 36.0)
-    keep_aspect_ratio: bool = False
-    goal: tuple[float, float, float] | None = None
-    box: bool = False
+    keep_aspect_ratio: bool = False  # one draw stands for both half-lengths
+    goal: tuple[float, float, float] | None = None  # m, half of it; None: a third of the pitch wide
+    box: bool = False  # walls and a lid keep the ball in the field, and let players through
     varies: ClassVar[tuple[str, ...]] = (
         *PLACED, "site_pos", "light_pos", "light_dir", "cam_pos", "cam_fovy",
     )  # fmt: skip

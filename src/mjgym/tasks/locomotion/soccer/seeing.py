@@ -34,7 +34,6 @@ LEAST = 1e-7  # m, added to divisors
 
 @functools.cache
 def teams(team_size: int) -> np.ndarray:
-    """Team of each player, (players,)."""
     return np.repeat([0, 1], team_size)
 
 
@@ -55,11 +54,7 @@ def others(team_size: int) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 class Seen:
-    """Observations of all players at one moment.
-
-    Args:
-        prefixes: name prefixes, the home team's first.
-    """
+    """Observations of all players, by prefixes of names, the home team's first, at one moment."""
 
     def __init__(self, v: View, walker: Walker, prefixes: tuple[str, ...], size: int) -> None:
         self.v, self.xp, self.size = v, v.xp, size

@@ -14,7 +14,7 @@ from mjgym.arrays import Array, known_empty, reshaped, smallest, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim import SingleView, View
-from mjgym.task import Arrays, Signal, Task, register
+from mjgym.task import Arrays, Signal, Task, register_variants, variant
 from mjgym.tasks.locomotion.soccer import opponents, scripted, seeing
 from mjgym.tasks.locomotion.soccer.pitch import BOX_ONLY, COLOURS, TEAMS, Half, Pitch
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
@@ -56,51 +56,24 @@ _HUMANOID: dict[str, Any] = {
 }  # fmt: skip
 
 
-@register(
-    "soccer/boxhead-1v1-v0",
-    summary="Two rolling players, one against one, and a ball.",
-    tags=("multi-agent",),
-    team_size=1,
-)
-@register(
-    "soccer/boxhead-2v2-v0",
-    summary="Four rolling players, two against two, and a ball.",
-    tags=("multi-agent",),
-    team_size=2,
-)
-@register(
-    "soccer/boxhead-3v3-v0",
-    summary="Six rolling players, three against three, and a ball.",
-    tags=("multi-agent",),
-    team_size=3,
-)
-@register(
-    "soccer/ant-1v1-v0",
-    summary="Two ants, one against one, and a ball.",
-    tags=("multi-agent",),
-    walker="ant",
-    team_size=1,
-)
-@register(
-    "soccer/ant-2v2-v0",
-    summary="Four ants, two against two, and a ball.",
-    tags=("multi-agent",),
-    walker="ant",
-    team_size=2,
-)
-@register(
-    "soccer/humanoid-1v1-v0",
-    summary="Two humanoids, one against one, and a football.",
-    tags=("multi-agent",),
-    team_size=1,
-    **_HUMANOID,
-)
-@register(
-    "soccer/humanoid-2v2-v0",
-    summary="Four humanoids, two against two, and a football.",
-    tags=("multi-agent",),
-    team_size=2,
-    **_HUMANOID,
+@register_variants(
+    "soccer/{}-v0",
+    ("multi-agent",),
+    **{
+        "boxhead-1v1": variant("Two rolling players, one against one, and a ball.", team_size=1),
+        "boxhead-2v2": variant("Four rolling players, two against two, and a ball.", team_size=2),
+        "boxhead-3v3": variant(
+            "Six rolling players, three against three, and a ball.", team_size=3
+        ),
+        "ant-1v1": variant("Two ants, one against one, and a ball.", walker="ant", team_size=1),
+        "ant-2v2": variant("Four ants, two against two, and a ball.", walker="ant", team_size=2),
+        "humanoid-1v1": variant(
+            "Two humanoids, one against one, and a football.", team_size=1, **_HUMANOID
+        ),
+        "humanoid-2v2": variant(
+            "Four humanoids, two against two, and a football.", team_size=2, **_HUMANOID
+        ),
+    },
 )
 @dataclass(frozen=True)
 class Soccer(Task):
@@ -184,7 +157,6 @@ class Soccer(Task):
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """The names of all players: home_0, home_1, ..., away_0, ..."""
         return tuple(f"{team}_{i}" for team in TEAMS for i in range(self.team_size))
 
     @functools.cached_property
@@ -248,15 +220,12 @@ class Soccer(Task):
             nsample=steps,
         )  # fmt: skip
         # Draws for throw-ins, and the seeds of a random opponent.
-        spec.nuserdata = 2 * THROWS + (self._drawn_size(spec) if self._plays_at_random else 0)
+        spec.nuserdata = 2 * THROWS + (len(spec.actuators) // 2 if self._plays_at_random else 0)
         return spec
 
     @property
     def _plays_at_random(self) -> bool:
         return self.opponent == opponents.RANDOM
-
-    def _drawn_size(self, spec: Spec) -> int:
-        return len(list(spec.actuators)) // 2
 
     def actions(self, model: Model) -> Sequence[Action]:
         every = controls(model)

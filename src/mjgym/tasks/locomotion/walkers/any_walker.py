@@ -23,8 +23,7 @@ LEAST_MASS, LEAST_INERTIA = 1e-5, 1e-11  # kg, kg m^2, minimum of a moving body
 HOW_MANY = (1, 0, 1)  # contact sensor setting: one number, the count of contacts
 Colour = tuple[float, float, float]
 """Red, green and blue from 0 to 1."""
-# The engine's numbers of slide joints, joint tendons and joint transmissions.
-SLIDE, OVER_JOINTS, AT_JOINT = 2, 1, 0
+AT_JOINT = 0  # mjtTrn
 
 
 @dataclass(frozen=True)
@@ -45,65 +44,41 @@ class Walker(Written):
     acceleration, gravity included; `sensors_force`, forces; `sensors_torque`,
     tanh(torque / 30 N m); `sensors_touch`, 1 where something is touched; `sensors_rangefinder`,
     10 tanh(distance / 10 m).
-
-    Args:
-        root: the body whose frame is the walker's.
-        joints: those that are observed, in their order; None for those that actuators act on.
-        end_effectors: the bodies at the ends of its limbs.
-        head: a body that counts as an appendage besides the end effectors; empty for none.
-        head_site: a site on the head; empty to take the root body instead.
-        trunk: the bodies that are upright when it is; empty for the root alone.
-        activations: whether the states of its actuators, which then have names, are observed.
-        hands: the bodies that it handles things with; empty for the end effectors.
-        feet: the bodies that may touch the ground, with all that hangs on them; whatever else
-            touches it is a fall.
-        crawls: whether its trunk touches the ground in its usual posture.
-        scale: its size beside a human, by which arenas are scaled; None if it fits in all.
-        height: of its frame above the ground when it stands, m.
-        quaternion: of its frame when it stands and faces +x.
-        viewpoint: the camera that shows it to people; empty for the arena's first one.
-        hidden_groups: of geoms that the egocentric camera does not see: the walker's own.
-        touch, force, torque, rangefinder: names of its sensors of each kind.
-        velocimeter, gyro, accelerometer: names of its sensors; empty for none.
-        published_file: of its skin, in dm_control; empty for none.
-        jersey: geoms that wear the colour of its team; empty for all that are seen.
-        prefix: of all its names in the scene, and the name of its frame's body.
     """
 
-    root: str = ""
-    joints: tuple[str, ...] | None = None
-    end_effectors: tuple[str, ...] = ()
-    head: str = ""
-    head_site: str = ""
-    trunk: tuple[str, ...] = ()
+    root: str = ""  # the body whose frame is the walker's
+    joints: tuple[str, ...] | None = None  # that are observed; None for the driven ones
+    end_effectors: tuple[str, ...] = ()  # the bodies at the ends of its limbs
+    head: str = ""  # a body that counts as an appendage besides the end effectors; empty for none
+    head_site: str = ""  # a site on the head; empty to take the root body instead
+    trunk: tuple[str, ...] = ()  # the bodies that are upright when it is; empty for the root alone
     tendons: tuple[str, ...] = ()
-    activations: bool = False
-    hands: tuple[str, ...] = ()
-    feet: tuple[str, ...] = ()
-    crawls: bool = False
-    scale: float | None = None
-    height: float = 0.0
-    quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    activations: bool = False  # the states of its actuators are observed; they have names then
+    hands: tuple[str, ...] = ()  # bodies that handle things; empty for the end effectors
+    feet: tuple[str, ...] = ()  # bodies that may touch the ground, with all that hangs on them
+    crawls: bool = False  # whether its trunk touches the ground in its usual posture
+    scale: float | None = None  # its size beside a human, for arenas; None if it fits in all
+    height: float = 0.0  # of its frame above the ground when it stands, m
+    quaternion: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)  # of its frame facing +x
     camera: str = "egocentric"
-    viewpoint: str = ""
-    hidden_groups: tuple[int, ...] = ()
-    touch: tuple[str, ...] = ()
-    force: tuple[str, ...] = ()
-    torque: tuple[str, ...] = ()
-    rangefinder: tuple[str, ...] = ()
-    velocimeter: str = ""
-    gyro: str = ""
-    accelerometer: str = ""
-    published_file: str = ""
-    jersey: tuple[str, ...] = ()
-    prefix: str = "walker/"
+    viewpoint: str = ""  # the camera that shows it to people; empty for the arena's first one
+    hidden_groups: tuple[int, ...] = ()  # of geoms that the egocentric camera does not see
+    touch: tuple[str, ...] = ()  # names of its sensors of each kind
+    force: tuple[str, ...] = ()  # names of its sensors of each kind
+    torque: tuple[str, ...] = ()  # names of its sensors of each kind
+    rangefinder: tuple[str, ...] = ()  # names of its sensors of each kind
+    velocimeter: str = ""  # names of its sensors; empty for none
+    gyro: str = ""  # names of its sensors; empty for none
+    accelerometer: str = ""  # names of its sensors; empty for none
+    published_file: str = ""  # of its skin, in dm_control; empty for none
+    jersey: tuple[str, ...] = ()  # geoms in its team's colour; empty for all that are seen
+    prefix: str = "walker/"  # of all its names in the scene, and the name of its frame's body
 
     @functools.cache  # noqa: B019  (hooks ask for the same few at each step)
     def with_prefix(self, prefix: str) -> Self:
         return dataclasses.replace(self, prefix=prefix)
 
     def prefixed(self, names: tuple[str, ...]) -> tuple[str, ...]:
-        """List the names of its elements in the scene, with prefix."""
         return _prefixed(self.prefix, names)
 
     # Attachment to a scene.
@@ -238,7 +213,6 @@ class Walker(Written):
         return tuple(actuator.name for actuator in self.model().actuators)
 
     def _take(self, v: View, field: str, names: tuple[str, ...]) -> Array:
-        """Values of its named elements in a field, (..., k)."""
         return v.take(field, self.prefixed(names))
 
     # Position and motion.
@@ -321,7 +295,6 @@ def _prefixed(prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def normalised(quaternion: Array) -> np.ndarray:
-    """Normalise a quaternion (4,)."""
     q = np.array(quaternion, dtype=float)
     return np.asarray(q / np.sqrt((q * q).sum()))
 

@@ -48,22 +48,16 @@ class Brick:
     Args:
         pose: centre of the brick, m, and its orientation, w, x, y, z, (..., 7).
         others: bricks that may obstruct the fingers.
-
-    Attributes:
-        position: its centre, (..., 3) m.
-        rotation: (..., 9).
-        heading: angle about the vertical of its short side, (...) rad.
-        in_hand: displacement from its grasped position, in the hand's frame, (..., 3) m.
-        lost: whether it is no longer between the fingers, (...) bool.
     """
 
     def __init__(self, hand: Hand, pose: np.ndarray, others: Sequence["Brick"] = ()) -> None:
         self.hand, self.pose, self.others = hand, pose, others
-        self.position = pose[..., 0:3]
+        self.position = pose[..., 0:3]  # of its centre, m
         self.rotation = from_rotation_vector(quaternion_to_rotation_vector(pose[..., 3:7]))
-        self.heading = heading_of_x(self.rotation)
+        self.heading = heading_of_x(self.rotation)  # of its short side, (...) rad
+        # Displacement from its grasped position, in the hand's frame, (..., 3) m.
         self.in_hand = to_local(hand.rotation, self.position - hand.position) - BETWEEN
-        self.lost = norm(self.in_hand) > LOST
+        self.lost = norm(self.in_hand) > LOST  # no longer between the fingers, (...)
 
     @classmethod
     def named(cls, name: str, observation: Observation, hand: Hand) -> "Brick":
@@ -104,7 +98,6 @@ class Brick:
         return self.hand.turn_to(pointing_down(turned))
 
     def over(self, height: float) -> np.ndarray:
-        """Position of the hand with its fingers over the centre of the brick, (..., 3) m."""
         return np.asarray(self.position - to_world(self.hand.rotation, BETWEEN) + height * UP)
 
     def moved(self, place: np.ndarray, turn: np.ndarray) -> np.ndarray:

@@ -52,30 +52,19 @@ def floors(task: BrickScene, observation: Observation, hand: Hand) -> list[Brick
 
 
 class Pair:
-    """A brick to press onto another one.
-
-    Args:
-        lower: the other one.
-        upper: the brick.
-
-    Attributes:
-        turn: rotation of the upper brick to the nearer of its two fits, (..., 3) rad.
-        snapped: whether the upper brick has snapped onto the lower one, (...) bool.
-        gone: whether the upper brick is no longer on the lower one, (...) bool.
-        clear: whether the fingers are above the upper brick, (...) bool.
-    """
+    """A brick to press onto another one."""
 
     def __init__(self, lower: Brick, upper: Brick) -> None:
         self.lower, self.upper = lower, upper
         now, straight = upper.rotation, lower.rotation
         same = (now[..., 0::3] * straight[..., 0::3]).sum(axis=-1, keepdims=True) >= 0
+        # Of the upper brick to the nearer of its two fits, (..., 3) rad.
         self.turn = rotation_between(now, np.where(same, straight, straight * TURNED))
         self.snapped = pair_distance(lower.points(STUDS), upper.points(HOLES)) < SNAPPED
         self.gone = norm(self.place(0.0) - upper.position) > GONE
         self.clear = (upper.hand.position - upper.position)[..., 2] > RAISED
 
     def place(self, above: float) -> np.ndarray:
-        """Goal of the upper brick on the lower one, or above it, (..., 3) m."""
         up = (HEIGHT + above) * UP
         return np.asarray(self.lower.position + to_world(self.lower.rotation, up))
 

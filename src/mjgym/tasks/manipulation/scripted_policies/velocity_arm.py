@@ -22,51 +22,32 @@ AFFINE = 1  # mjtBias
 
 
 class Hand:
-    """A hand at the time of an observation.
-
-    Attributes:
-        position: centre between the fingers, (..., 3) m.
-        rotation: (..., 9); the fingers close along its x and point along its z.
-        heading: angle about the vertical of its x axis, (...) rad.
-        angles: finger angles, (..., n) rad.
-        at_rest: whether all fingers have come to rest, (...) bool.
-    """
+    """A hand at the time of an observation; its fingers close along x and point along z."""
 
     def __init__(self, name: str, observation: Observation) -> None:
-        self.position = observation[f"{name}/pinch_site_pos"]
-        self.rotation = observation[f"{name}/pinch_site_rmat"]
-        self.heading = heading_of_x(self.rotation)
-        self.angles = observation[f"{name}/joints_pos"]
+        self.position = observation[f"{name}/pinch_site_pos"]  # between the fingers, (..., 3) m
+        self.rotation = observation[f"{name}/pinch_site_rmat"]  # (..., 9)
+        self.heading = heading_of_x(self.rotation)  # of its x axis, (...) rad
+        self.angles = observation[f"{name}/joints_pos"]  # of the fingers, (..., n) rad
         speed = np.abs(observation[f"{name}/joints_vel"]).max(axis=-1)
         self.at_rest = np.asarray(speed < AT_REST)
 
     def turn_to(self, rotation: np.ndarray) -> np.ndarray:
-        """Rotation vector to another rotation (..., 9), (..., 3) rad in world axes."""
         return rotation_between(self.rotation, rotation)
 
 
 @dataclass(frozen=True)
 class VelocityArm:
-    """Arm and hand of a scene, see `Body`.
+    """Arm and hand of a scene, see `Body`."""
 
-    Args:
-        robot: names of the observation's entries.
-        fastest: velocity limit of each joint of the arm, rad/s.
-        braking: of each joint of the arm, rad/s^2.
-        stiffness: of each joint's servo, N m s/rad: torque per velocity error.
-        fingers: least and greatest angles of the fingers, (2, n) rad, for -1 and almost 1.
-        held: closed angles at `CLOSE`, rad: some fingers stand still for others to press on.
-        finger_speed: velocity limit of each finger, rad/s.
-    """
-
-    robot: Robot
+    robot: Robot  # names of the observation's entries
     kinematics: Kinematics
-    fastest: np.ndarray
-    braking: np.ndarray
-    stiffness: np.ndarray
-    fingers: np.ndarray
-    held: np.ndarray
-    finger_speed: np.ndarray
+    fastest: np.ndarray  # velocity limit of each joint of the arm, rad/s
+    braking: np.ndarray  # of each joint of the arm, rad/s^2
+    stiffness: np.ndarray  # of each joint's servo, N m s/rad: torque per velocity error
+    fingers: np.ndarray  # least and greatest angles of the fingers, (2, n) rad, for -1 and almost 1
+    held: np.ndarray  # closed angles at `CLOSE`, rad: some stand still for others to press on
+    finger_speed: np.ndarray  # velocity limit of each finger, rad/s
 
     def tools(self, observation: Observation) -> tuple[Hand]:
         return (Hand(self.robot.hand_name, observation),)
@@ -102,7 +83,6 @@ class VelocityArm:
 
 
 def _shortened(vector: np.ndarray, longest: float) -> np.ndarray:
-    """Shorten vectors (..., 3) to a maximum length."""
     return np.asarray(vector * (longest / np.maximum(norm(vector), longest))[..., None])
 
 

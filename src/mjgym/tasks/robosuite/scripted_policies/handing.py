@@ -38,22 +38,9 @@ WAITING = MEETING - 2 * BACK * TAKING  # m, of the second tool as long as the fi
 class Handle:
     """A hammer's handle during a handover along x; each arm holds one half.
 
-    Args:
-        first: the tool that gives.
-        second: the tool that takes.
-        position: centre of the handle, (..., 3) m.
-        quaternion: the hammer's orientation, x, y, z, w; the handle lies along its z.
-        side: direction, (3,), of the half that the first tool holds; None: the current one.
-
-    Attributes:
-        middle: midpoint of the two grasps, (..., 3) m: the head takes room at its end.
-        grip: position of the first tool at the lying handle, (..., 3) m.
-        heading: heading across the handle, (...) rad.
-        held: position of the first tool that puts the handle's centre at the meeting point.
-        free_end: position of the second tool at the grasp, (..., 3) m.
-        present: rotation of the first tool to its slope, across a handle along x.
-        receive: rotation of the second tool to slope towards the first, across the handle.
-        lost: whether the first tool has lost the handle, (...) bool.
+    Poses are the centre of the handle, (..., 3) m, and the hammer's orientation, x, y, z, w; the
+    handle lies along its z. `side` is the direction, (3,), of the half that the first tool holds,
+    None for the current one. Positions are (..., 3) m, turns rotation vectors (..., 3) rad.
     """
 
     def __init__(
@@ -65,11 +52,13 @@ class Handle:
         side: np.ndarray | None = None,
     ) -> None:
         z = rotation_of(quaternion)[..., 2::3]
+        # Between the grasps: the head takes room at its end.
         self.middle = position - TO_TAIL * z
         toward = _nearer(z, -first.rotation[..., 1::3] if side is None else side)
-        self.grip = self.middle + APART * toward
+        self.grip = self.middle + APART * toward  # of the first tool at the lying handle
         along = _nearer(z, ALONG)
-        self.heading = np.arctan2(along[..., 0], -along[..., 1])
+        self.heading = np.arctan2(along[..., 0], -along[..., 1])  # across the handle, (...) rad
+        # The first tool's with the handle at the meeting point, and the second's at its grasp.
         self.held = MEETING + first.position - self.middle
         self.free_end = self.middle + APART * _nearer(z, self.middle - first.position)
         self.present = first.turn_to(_sloping(first, GIVING))

@@ -55,11 +55,8 @@ def _put_away(
 ) -> list[Stage]:
     """Stages that put one object away.
 
-    Args:
-        label: prefix of the object's observation entries.
-        constants: row of `GRIPS` and centre of the destination, m, for each possible object of that
-            prefix, (n, 5); the entry "<label>_id" tells which it is.
-        aligned: see `sort`.
+    `constants`, (n, 5), has its row of `GRIPS` and the centre of its destination, m, for each
+    object that entries of this label may be of; the entry "<label>_id" tells which it is.
     """
     place, quaternion = observation[f"{label}_pos"], observation[f"{label}_quat"]
     which = np.zeros(place.shape[:-1], dtype=np.int64)

@@ -19,9 +19,8 @@ from mjgym.rotations import (
     to_world,
 )
 from mjgym.task.models import compile_model
-from mjgym.tasks.robosuite import drive
 from mjgym.tasks.robosuite.tabletop import Tabletop
-from mjgym.tasks.robosuite.team import Manipulator
+from mjgym.tasks.robosuite.team import Manipulator, action_slices
 
 STEP, TURN = 0.05, 0.5  # m and rad per control step, at an action of 1
 LEAD = 2.0  # the action asks for twice the remaining displacement, because the tool lags
@@ -37,22 +36,13 @@ QUARTER_TURN, HALF_TURN, WHOLE_TURN = np.pi / 2, np.pi, 2 * np.pi  # rad, symmet
 
 @dataclass(frozen=True)
 class Wrist:
-    """Last joint of an arm, which turns the tool about its pointing direction.
+    """Last joint of an arm, which turns the tool about its pointing direction."""
 
-    Args:
-        entry: observation entry of the arm's joints.
-        number: index of the joint in it.
-        sign: 1 if a tool that points down turns about the vertical as the joint does, -1 if the
-            other way round.
-        middle: centre of the joint's range, rad.
-        half: half that range, rad; infinity without limits.
-    """
-
-    entry: str
-    number: int
-    sign: float
-    middle: float
-    half: float
+    entry: str  # observation entry of the arm's joints
+    number: int  # index of the joint in it
+    sign: float  # 1 if a tool that points down turns about the vertical as the joint does, else -1
+    middle: float  # centre of the joint's range, rad
+    half: float  # half that range, rad; infinity without limits
 
     def away_from_limits(
         self, observation: Observation, turn: np.ndarray, last: np.ndarray, symmetry: float
@@ -69,36 +59,23 @@ class Wrist:
 
 @dataclass(frozen=True)
 class Arm:
-    """An arm with its tool.
+    """An arm with its tool."""
 
-    Args:
-        label: prefix of its observation entries.
-        numbers: indices of its 6 pose actions.
-        gripper: index of its finger action; None without fingers.
-        origin: rotation of the action's axes, (9,).
-        wrist: the joint that turns the tool.
-        hand: rotation from the tool's site to the hand, which closes along x, (9,).
-    """
-
-    label: str
-    numbers: np.ndarray
-    gripper: int | None
-    origin: np.ndarray
-    wrist: Wrist
-    hand: np.ndarray
+    label: str  # prefix of its observation entries
+    numbers: np.ndarray  # indices of its 6 pose actions
+    gripper: int | None  # index of its finger action; None without fingers
+    origin: np.ndarray  # rotation of the action's axes, (9,)
+    wrist: Wrist  # the joint that turns the tool
+    hand: np.ndarray  # rotation from the tool's site to the hand, which closes along x, (9,)
 
 
 class Tool:
-    """The tool of an arm at the time of an observation.
-
-    Attributes:
-        position: (..., 3) m.
-        rotation: (..., 9); the fingers close along its x and point along its z.
-    """
+    """The tool of an arm at the time of an observation."""
 
     def __init__(self, arm: Arm, observation: Observation) -> None:
         self._arm, self._observation = arm, observation
-        self.position = self.entry("eef_pos")
+        self.position = self.entry("eef_pos")  # (..., 3) m
+        # (..., 9); the fingers close along its x and point along its z.
         self.rotation = np.asarray(compose(rotation_of(self.entry("eef_quat_site")), arm.hand))
 
     def entry(self, name: str) -> np.ndarray:
@@ -122,11 +99,8 @@ class Tool:
     ) -> np.ndarray:
         """Turn about the vertical that keeps the wrist clear of its limits, (..., 3) rad.
 
-        Args:
-            turn: rotation of the tool, which points down, see `Stage`.
-            symmetry: period of equivalent turns, rad; the turn is kept unless it, or the following
-                one, comes near the wrist's limits.
-            then: angle about the vertical, (...) rad, of a following turn.
+        It is `turn`, of a tool that points down, unless that or the angle `then`, (...) rad, of a
+        turn that follows comes near the limits; else the equivalent one a `symmetry` (rad) off.
         """
         angle = turn[..., 2]
         more = self._arm.wrist.away_from_limits(self._observation, angle, angle + then, symmetry)
@@ -140,16 +114,11 @@ class Tool:
 
 @dataclass(frozen=True)
 class Tools:
-    """Tools that a policy moves.
+    """Tools that a policy moves."""
 
-    Args:
-        arms: with their tools.
-        others: arms that are observed as well, but stand still.
-    """
-
-    arms: tuple[Arm, ...]
+    arms: tuple[Arm, ...]  # with their tools
     size: int
-    others: tuple[Arm, ...] = ()
+    others: tuple[Arm, ...] = ()  # arms that are observed as well, but stand still
 
     def tools(self, observation: Observation) -> tuple[Tool, ...]:
         return tuple(Tool(arm, observation) for arm in self.arms + self.others)
@@ -177,7 +146,7 @@ def tools_of(task: Tabletop, arms: int, hands: bool = True) -> Tools:
     if len(task.manipulators) != arms:
         raise ValueError(f"robot: the script moves {arms} arm(s), not {task.robot!r}")
     model = compile_model(task)
-    numbers, grippers = drive.numbers(task.robots)
+    numbers, grippers = action_slices(task.robots)
     places = np.concatenate([np.arange(rows.start, rows.stop).reshape(-1, 6) for rows in numbers])
     script_arms = []
     for i, arm in enumerate(task.manipulators):
@@ -275,12 +244,8 @@ def grasp(
 ) -> tuple[Stage, ...]:
     """Stages that grasp an object: above it, down to it, close the fingers.
 
-    Args:
-        place: position of the tool at the grasp, (..., 3) m.
-        turn: rotation of the tool to the grasp, see `Stage`.
-        steps: least number of control steps above the object.
-        above: offset from the grasp before the tool descends, (3,) m.
-        lost: the condition, bool, for another attempt as the tool descends, see `Stage`.
+    `place`, (..., 3) m, and `turn` are those of the tool at the grasp. It stays `above`, (3,) m
+    from there, for at least some `steps`; where it is `lost`, it tries again as it descends.
     """
     return (
         Stage(place + above, OPEN, turn, near=0.015, straight=STRAIGHT, steps=steps),

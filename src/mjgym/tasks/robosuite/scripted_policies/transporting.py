@@ -167,15 +167,9 @@ def _put(
 ) -> tuple[Stage, ...]:
     """Stages that carry a held object to a place, from above, and release it.
 
-    Args:
-        tool: the tool that holds it.
-        thing: position of the object, (..., 3) m.
-        start: position over which it is raised; the height is ignored.
-        place: position of the release.
-        height: of the tool on the way, m over the floor.
-        near: largest distance from the place, m.
-        lost: distance from the tool to a lost object, m.
-        missed: whether the object missed its place, (...) bool.
+    It is raised over `start`, whose height is ignored, carried at a height of the tool (m) and let
+    go at `place`, to within `near` (m). It is `lost` further than that from the tool (m), and the
+    part begins again where it has `missed` its place, (...) bool.
     """
     turn, slipped = tool.upright(), tool.away_from(thing, lost)
     raised = at_height(start + tool.position - thing, height)
