@@ -19,7 +19,6 @@ An episode begins with `initialize`, `memory`, `observation`.
 """
 
 import functools
-import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -42,7 +41,6 @@ from mjgym.variation.draws import Draws
 WRONG_RESULT = TypeError, ValueError, IndexError
 """Errors that a hook's result of a wrong shape or kind may raise."""
 
-AFTER_PHYSICS = ("terms", "reward", "terminated", "truncated", "success")
 REDRAWS = 10  # attempts to replace a start that is not finite
 
 Generator = Callable[[int], np.random.Generator]
@@ -140,9 +138,7 @@ class Episodes:
         self._max_steps, self._raises = max_steps, raises
         self.has_goal, self.redraws = bound.has_goal, 0 if raises else REDRAWS
         self._in_parts = "substep" in self._defined or self.task.control_every_substep
-        repeats = draws is not None and draws.redraws
-        self._draws_before_steps = repeats
-        self._writes_before_steps = repeats or "before_step" in self._defined
+        self._redraws_forces = draws is not None and draws.redraws
         self._streams_seeded = np.zeros(self.simulation.n, dtype=bool)
         self._reseeded = np.zeros(self.simulation.n, dtype=bool)  # since the last start
         lead, xp = self.view.lead, self.view.xp
@@ -301,11 +297,46 @@ class Episodes:
             where: mask of the simulations that step, bool of shape lead; None for all. For the
                 others, only `Step.diverged` is meaningful: whether their start is not finite.
         """
+        task, view, defined = self.task, self.view, self._defined
+        compiled = frozenset[str]() if isinstance(self._compiled, str) else self._compiled.hooks
+        if self._redraws_forces:
+            self._redraw_forces(where)
+        if "before_step" in defined and "before_step" not in compiled:
+            self._take_over(task.before_step(view, action), where)
+        found = self._move(action, where, compiled)
+        self.not_finite, diverged = found["not_finite"], found["diverged"]
+        self.steps = self.steps + 1 if where is None else self.steps + where
+        terms = found["terms"] if "terms" in compiled else task.terms(view)
+        if "reward" in compiled:
+            reward = found["reward"]
+        else:
+            reward = self.reward(terms)
+            diverged = self._with_bad_rewards(reward, diverged, where)
+        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
+        terminated = found["terminated"] != 0 if "terminated" in compiled else task.terminated(view)
+        truncated = found["truncated"] != 0 if "truncated" in compiled else task.truncated(view)
+        if self._max_steps is not None:
+            truncated = (self.steps >= self._max_steps) | truncated
+        success: Array | None = None
+        if self.has_goal:
+            goal = self.goals or task
+            success = found["success"] != 0 if "success" in compiled else goal.success(view)
+        if "update" in defined and "update" not in compiled:
+            self._remember(task.update(view), where)
+        if self.sensing is not None:
+            self.sensing.read(self.substeps, view, self.entries, self._draw_image)
+        return _step_of((terms, reward, terminated, truncated, success, diverged))
+
+    def _move(self, action: Array, where: Array | None, compiled: frozenset[str]) -> Outcome:
+        """Run the physics, and the hooks around it that are compiled."""
+        task, view, simulation = self.task, self.view, self.simulation
         if not isinstance(self._compiled, str):
-            return self._step_compiled(self._compiled.hooks, action, where)
-        task, view, simulation, defined = self.task, self.view, self.simulation, self._defined
-        if self._writes_before_steps:
-            self._write_before_step(action, where)
+            if "control" not in compiled:
+                action = task.control(view, action)
+            self.seen = self.target != 0 and "observation" in compiled
+            return simulation.step_compiled(
+                action, self.substeps, where, self.target if self.seen else 0
+            )
         if self._in_parts or self.sensing is not None:
             self._step_in_parts(action, where)
         else:
@@ -314,60 +345,7 @@ class Episodes:
         if self._bound.forces_sometimes:
             due = self._per_simulation(task.current_forces(view))
             simulation.update_forces(due if where is None else due & where)
-        self.steps = self.steps + 1 if where is None else self.steps + where
-        diverged = simulation.diverged()
-        terms = task.terms(view)
-        reward = self.reward(terms)
-        if not isinstance(reward, float) or not math.isfinite(reward):
-            diverged = self._with_bad_rewards(reward, diverged, where)
-        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
-        terminated = task.terminated(view) if "terminated" in defined else False
-        truncated = task.truncated(view) if "truncated" in defined else False
-        if self._max_steps is not None:
-            truncated = (self.steps >= self._max_steps) | truncated
-        success = (self.goals or task).success(view) if self.has_goal else None
-        if "update" in defined:
-            self._remember(task.update(view), where)
-        if self.sensing is not None:
-            self.sensing.read(self.substeps, view, self.entries, self._draw_image)
-        return _step_of((terms, reward, terminated, truncated, success, diverged))
-
-    def _step_compiled(self, hooks: frozenset[str], action: Array, where: Array | None) -> Step:
-        """`step` with a compiled function, and those hooks in NumPy that it leaves out."""
-        task, view = self.task, self.view
-        if self._draws_before_steps or (self._writes_before_steps and "before_step" not in hooks):
-            self._write_before_step(action, where, hooks)
-        if "control" not in hooks:
-            action = task.control(view, action)
-        self.seen = self.target != 0 and "observation" in hooks
-        found = self.simulation.step_compiled(
-            action, self.substeps, where, self.target if self.seen else 0
-        )
-        self.not_finite, diverged = found["not_finite"], found["diverged"]
-        self.steps = self.steps + 1 if where is None else self.steps + where
-        for hook in AFTER_PHYSICS:
-            if hook not in hooks and (hook != "success" or self.has_goal):
-                self._run_after(hook, found)
-        reward = found["reward"]
-        if "reward" not in hooks:
-            diverged = self._with_bad_rewards(reward, diverged, where)
-        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
-        truncated = found["truncated"] != 0
-        if self._max_steps is not None:
-            truncated = (self.steps >= self._max_steps) | truncated
-        success = found["success"] != 0 if self.has_goal else None
-        if "update" in self._defined and "update" not in hooks:
-            self._remember(task.update(view), where)
-        terminated = found["terminated"] != 0
-        return _step_of((found["terms"], reward, terminated, truncated, success, diverged))
-
-    def _run_after(self, hook: str, found: Outcome) -> None:
-        """Run a hook in NumPy that a compiled step leaves out."""
-        if hook == "reward":
-            found[hook] = self.reward(found.get("terms"))
-        else:
-            of = (self.goals or self.task) if hook == "success" else self.task
-            found[hook] = getattr(of, hook)(self.view)
+        return {"diverged": simulation.diverged(), "not_finite": None}
 
     def conclude(self, step: Step, bad: Array | None = None, where: Array | None = None) -> Step:
         """Complete the result of `step`: cut off what is not finite, and latch success.
@@ -395,16 +373,11 @@ class Episodes:
         truncated = self._per_simulation(truncated) | diverged
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
-    def _write_before_step(
-        self, action: Array, where: Array | None, done: frozenset[str] = frozenset()
-    ) -> None:
-        """Write forces that are due, then the task's fields and memory."""
-        if self._draws is not None and self._draws.redraws:
-            time = self.view.by_row(self.steps) * self.task.control_timestep
-            going = np.ones(len(time), dtype=bool) if where is None else self.view.by_row(where)
-            self._draws.redraw(self.simulation, time, going)
-        if "before_step" in self._defined and "before_step" not in done:
-            self._take_over(self.task.before_step(self.view, action), where)
+    def _redraw_forces(self, where: Array | None) -> None:
+        assert self._draws is not None
+        time = self.view.by_row(self.steps) * self.task.control_timestep
+        going = np.ones(len(time), dtype=bool) if where is None else self.view.by_row(where)
+        self._draws.redraw(self.simulation, time, going)
 
     def name_culprit(self, error: Exception, action: Array) -> None:
         """Name the hook that has made a step fail; see `mjgym.loop.hooks.name_culprit`."""

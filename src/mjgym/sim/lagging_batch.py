@@ -1,8 +1,7 @@
 """A batch whose derived quantities lag behind the states, as after the engine's `mj_step`."""
 
-import concurrent.futures
-import contextvars
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,40 +14,28 @@ from mjgym.sim.single import step_lagging
 
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
-ITEMS_PER_THREAD = 8  # work items per thread: simulations with more contacts take longer
 
 # What neither `mj_step` nor `mj_forward` computes unless a sensor needs it.
 _POST_CONSTRAINT = ("cacc", "cfrc_int", "cfrc_ext")
 
 
-class _Worker:
-    """An MjData, with the model that it runs on, for one thread."""
-
-    def __init__(self, batch: "LaggingBatch") -> None:
-        self.model = copy.copy(batch.model)
-        self.data = mujoco.MjData(self.model)
-        self.counts = self.data.warning.number
-        self.carried = [
-            (getattr(self.data, name), batch.outputs[name])
-            for name in _POST_CONSTRAINT
-            if name in batch.outputs
-        ]
-        self.copied = [(rows, getattr(self.data, name)) for name, rows in batch.outputs.items()]
-
-
 class LaggingBatch(NotingBatch):
     """A batch that steps as `step_lagging`.
 
-    The engine's batch offers no `mj_rnePostConstraint`: once a hook reads what that computes, each
-    simulation is loaded into a thread's MjData and stepped there.
+    The engine's batch offers no `mj_rnePostConstraint`: once a hook reads what that computes, one
+    simulation after another is loaded into an MjData and stepped there. Compiled steps do the same
+    in all threads.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         self._expanded: dict[str, np.ndarray] = {}
-        self._workers: list[_Worker] = []
-        self._noted = 0  # outputs that the workers know
-        self._pool: concurrent.futures.ThreadPoolExecutor | None = None
         super().__init__(*arguments, **options)
+
+    @functools.cached_property
+    def _scratch(self) -> tuple[mujoco.MjModel, mujoco.MjData]:
+        """The MjData that simulations are stepped in, with a writable model."""
+        model = copy.copy(self.model)
+        return model, mujoco.MjData(model)
 
     def expand(self, name: str) -> np.ndarray:
         """The per-simulation values of a field of the model."""
@@ -59,7 +46,7 @@ class LaggingBatch(NotingBatch):
     def advance(self, ids: np.ndarray | None, n: int, *, forces: bool) -> None:
         """Make n physics steps; with `forces`, compute all of the new state."""
         if self._runs_apart():
-            self._for_each_item(ids, lambda model, data: step_lagging(model, data, n))
+            self._run_each(ids, lambda model, data: step_lagging(model, data, n))
         else:
             with quiet():
                 self.step(ids, nstep=n)
@@ -69,7 +56,7 @@ class LaggingBatch(NotingBatch):
     def forward(self, ids: np.ndarray | None = None, stage: int = _ALL) -> None:
         """Compute the forward stages up to a stage; what they leave out stays."""
         if stage == _ALL and self._runs_apart():
-            self._for_each_item(ids, mujoco.mj_forward)
+            self._run_each(ids, mujoco.mj_forward)
         else:
             super().forward(ids, stage=stage)
 
@@ -83,61 +70,30 @@ class LaggingBatch(NotingBatch):
     def _runs_apart(self) -> bool:
         return any(name in self.outputs for name in _POST_CONSTRAINT)
 
-    def _for_each_item(
-        self,
-        ids: np.ndarray | None,
-        compute: Callable[[mujoco.MjModel, mujoco.MjData], None],
+    def _run_each(
+        self, ids: np.ndarray | None, compute: Callable[[mujoco.MjModel, mujoco.MjData], None]
     ) -> None:
-        """Apply a function of the engine to some simulations, in all threads."""
-        ids = np.arange(self.nsim) if ids is None else ids
-        if self._noted < len(self.outputs):
-            self._noted, self._workers = len(self.outputs), []
-        count = max(1, min(self.nthread, len(ids)))
-        while len(self._workers) < count:
-            self._workers.append(_Worker(self))
-        parts = iter(np.array_split(ids, min(count * ITEMS_PER_THREAD, max(1, len(ids)))))
-
-        def work(worker: _Worker) -> None:
-            for part in parts:
-                for i in part.tolist():
-                    self._run(i, worker, compute)
-
-        if count > 1 and self._pool is None:
-            self._pool = concurrent.futures.ThreadPoolExecutor(self.nthread - 1, "mjgym-lagging")
+        """Apply a function of the engine to some simulations, one after another."""
+        model, data = self._scratch
+        counts = data.warning.number
         with quiet():
-            running = []
-            for worker in self._workers[1:count]:
-                assert self._pool is not None
-                context = contextvars.copy_context()  # e.g. NumPy's error state
-                running.append(self._pool.submit(context.run, work, worker))
-            try:
-                work(self._workers[0])
-            finally:
-                concurrent.futures.wait(running)
-        for each in running:
-            each.result()
-
-    def _run(
-        self,
-        i: int,
-        worker: _Worker,
-        compute: Callable[[mujoco.MjModel, mujoco.MjData], None],
-    ) -> None:
-        model, data, state = worker.model, worker.data, self.state[i]
-        if self.models is not None:
-            model = self.models if isinstance(self.models, mujoco.MjModel) else self.models[i]
-        for name, values in self._expanded.items():
-            if values.ndim > 1:
-                episode_field(model, name)[...] = values[i]
-            else:
-                set_field(model, name, values[i])
-        mujoco.mj_setState(model, data, state, _INTEGRATION)
-        for held, rows in worker.carried:
-            held[...] = rows[i]
-        compute(model, data)
-        mujoco.mj_getState(model, data, state, _INTEGRATION)
-        for rows, computed in worker.copied:
-            rows[i] = computed
-        if worker.counts.any():
-            self.warning[i, DIVERGED, 1] += worker.counts[DIVERGED]
-            worker.counts[:] = 0
+            for i in (np.arange(self.nsim) if ids is None else ids).tolist():
+                if self.models is not None:
+                    one = isinstance(self.models, mujoco.MjModel)
+                    model = self.models if one else self.models[i]
+                for name, values in self._expanded.items():
+                    if values.ndim > 1:
+                        episode_field(model, name)[...] = values[i]
+                    else:
+                        set_field(model, name, values[i])
+                mujoco.mj_setState(model, data, self.state[i], _INTEGRATION)
+                for name in _POST_CONSTRAINT:
+                    if name in self.outputs:
+                        getattr(data, name)[...] = self.outputs[name][i]
+                compute(model, data)
+                mujoco.mj_getState(model, data, self.state[i], _INTEGRATION)
+                for name, rows in self.outputs.items():
+                    rows[i] = getattr(data, name)
+                if counts.any():
+                    self.warning[i, DIVERGED, 1] += counts[DIVERGED]
+                    counts[:] = 0
