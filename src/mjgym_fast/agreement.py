@@ -1,71 +1,60 @@
 """Comparison of compiled hooks with their NumPy form on this machine."""
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from mjgym.sim.single import Single
-from mjgym_fast.machine_code import FAILED
-from mjgym_fast.recording import Entry
-from mjgym_fast.stepping import Hook, address, field_addresses
+from mjgym_fast.machine_code import BETWEEN, FAILED, FIELD, Outputs, Result
+from mjgym_fast.recording import Entry, Hooks
+from mjgym_fast.stepping import Hook, SingleStepper, address
+from mjgym_fast.symbols import FLOAT, SINGLE
 
 PROBES = 8  # random states; in the last one no number is finite
 FAR = 0.3  # their standard deviation from the start, rad or m, and of memory that starts at 0
-CONTROLS, SHOWN = "its controls", "its observation"  # no names of memory
 SHARE = 0.03  # that of other memory, as a fraction of it
 
 
-class Agreement:
+class Agreement(Hooks):
     """Compares compiled hooks with NumPy's in random states.
 
     Args:
         step: the compiled step.
         sample: a simulation; its state is overwritten.
+        rounding: how far results between physics steps may be apart, relative to an entry's largest
+            number.
 
     Attributes:
         differing: names of the hooks that gave other numbers.
     """
 
     def __init__(self, step: Any, task: Any, goals: Any, sample: Single, rounding: float) -> None:
-        self._step, self._task, self._goals, self._rounding = step, task, goals, rounding
+        super().__init__(task, sample.model, goals, step.recording)
+        self._step, self._rounding = step, rounding
         self._sample, self._view, self.differing = sample, sample.view, set[str]()
-        recording = step.recording
-        self._memory = np.zeros(max(1, sum(x.size for x in recording.memory.values())))
-        self._action = np.zeros(step.width)
-        self._results = np.zeros(max(1, sum(x.size for x in recording.results.values())))
-        self._shown = np.zeros(
-            max(1, recording.shown), dtype=np.float32 if recording.single else np.float64
-        )
-        self._work = np.zeros(max(1, step.work))
+        self._arrays = SingleStepper(step, sample.model, sample.data)
+        self._seen = np.zeros(max(1, self.recording.shown), dtype=self.recording.dtype)
         self._functions = {
-            name: Hook(step.address(name)) for name in recording.functions if name != "forces"
+            name: Hook(step.address(name)) for name in self.recording.functions if name != "forces"
         }
         self._compare()
 
-    def _run(self, name: str) -> bool:
-        """Run a compiled function; whether it succeeds."""
-        fields = field_addresses(self._sample.data, self._sample.model, self._step.fields)
-        arrays = (
-            fields, self._memory, self._action, self._results, self._shown, self._work,
-        )  # fmt: skip
-        return not self._functions[name](*(address(x) for x in arrays), 1) & FAILED
+    def _try(self, hook: str, work: Callable[[], Any]) -> Any:
+        return None if hook in self.recording.reasons else work()
 
-    def _pack(self) -> None:
-        for name, entry in self._step.recording.memory.items():
-            self._cells(entry)[...] = self._view.memory[name].reshape(-1)
+    def _array(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        return np.asarray(x).astype(dtype)
 
-    def _cells(self, entry: Entry) -> np.ndarray:
-        step = 8 // entry.dtype.itemsize
-        cells = self._memory.view(entry.dtype)
-        return cells[entry.first * step : (entry.first + entry.size) * step : step]
+    def _action(self, view: Any, size: int, dtype: np.dtype[Any] = FLOAT) -> Any:
+        return self._arrays.action[0, :size].astype(dtype)
 
     def _compare(self) -> None:
         rng = np.random.default_rng(0)
-        view, sample, task = self._view, self._sample, self._task
+        view, sample = self._view, self._sample
         start = np.array(view.qpos)
-        memory = view.owned(task.memory(view))
-        size = len(task.actions(sample.model))
+        memory = view.owned(self._task.memory(view))
         for probe in range(PROBES):
             view.qpos[:] = start + rng.normal(scale=FAR, size=start.shape)
             view.qvel[:] = rng.normal(size=view.qvel.shape)
@@ -79,103 +68,50 @@ class Agreement:
                     if name != "time" and hasattr(sample.data, name):
                         getattr(sample.data, name)[...] = np.nan
             view.memory = {name: _perturbed(x, rng) for name, x in memory.items()}
-            action = rng.uniform(-1, 1, size).astype(np.float32 if probe % 2 else np.float64)
+            dtype = SINGLE if probe % 2 else FLOAT
+            action = self._arrays.action
+            action[:] = rng.uniform(-1, 1, action.shape).astype(dtype)
+            single = dtype == SINGLE and "before_single" in self._functions
+            before = functools.partial(self.before, dtype=dtype)
             with np.errstate(all="ignore"):
-                self._probe(action)
+                self._probe("before_single" if single else "before", before)
+                for name in (*BETWEEN, "after", "observation"):
+                    self._probe(name, getattr(self, name))
 
-    def _hook(self, name: str, function: str, work: Callable[[], Mapping[str, Any]]) -> None:
-        """Compare one function's results: entries of the memory, ctrl, or the observation."""
-        if function not in self._functions:
+    def _probe(self, name: str, hooks: Callable[[Any], Outputs]) -> None:
+        """Compare one function's results with those of its hooks in NumPy."""
+        if name not in self._functions:
             return
-        self._pack()
+        view = self._view
+        memory, ctrl = view.memory, np.array(view.ctrl)
+        for key, entry in self._arrays.entries.items():
+            entry[...] = memory[key]
         try:
-            expected = work()
+            expected = [(x, x.numbers.reshape(-1)) for x in hooks(view).results]
         except Exception:  # e.g. a singular system: a divergence
-            self._run(function)
-            return
-        expected = {key: np.array(x) for key, x in expected.items()}
-        kept = np.array(self._view.ctrl)
-        if not self._run(function):
-            if all(np.isfinite(x).all() for x in expected.values()):
-                self.differing.add(name)
-            return
-        for key, x in expected.items():
-            hook, found = self._computed(name, key)
-            if found is None:
-                continue
-            wanted = x.reshape(-1).astype(found.dtype)
-            between = function in ("control", "substep")
-            if not _equal(found, wanted, self._rounding if between else 0.0):
-                self.differing.add(hook)
-        if function != "control":
-            self._view.ctrl[:] = kept
+            expected = []
+        view.memory = memory
+        x = self._arrays
+        arrays = x.fields, x.memory, x.action, x.results, self._seen, x.work
+        failed = bool(self._functions[name](*map(address, arrays), 1) & FAILED)
+        if failed and not all(np.isfinite(x).all() for _, x in expected):
+            expected = []
+        rounding = self._rounding if name in BETWEEN else 0.0
+        for result, numbers in expected:
+            if failed or not _equal(self._computed(result), numbers, rounding):
+                self.differing.add(result.hook)
+        if name != "control":
+            view.ctrl[:] = ctrl
 
-    def _computed(self, name: str, key: str) -> tuple[str, np.ndarray | None]:
-        """The hook that gives a result, and what its compiled form gave."""
-        recording = self._step.recording
-        if key == CONTROLS:
-            return "control", np.array(self._view.ctrl)
-        if key == SHOWN:
-            return name, self._shown
-        if (entry := recording.memory.get(key)) is not None:
-            return "update" if name == "terms" else name, self._cells(entry)
-        if key in self._step.fields:
-            return name, np.array(getattr(self._view, key)).reshape(-1)
-        hook = "terms" if key.startswith("terms/") else key
-        if (entry := recording.results.get(key)) is None:
-            return hook, None
-        return hook, self._results[entry.first : entry.first + entry.size]
-
-    def _probe(self, action: np.ndarray) -> None:
-        task, view, goals, hooks = self._task, self._view, self._goals, self._step.hooks
-        self._action[...] = 0
-        if "control" in hooks or task.control_every_substep:
-            self._action[: action.size] = action
-
-        def before() -> dict[str, Any]:
-            changed: dict[str, Any] = {}
-            memory = view.memory
-            if "before_step" in hooks:
-                changed = dict(task.before_step(view, action))
-                kept = {k: np.asarray(x) for k, x in changed.items() if k in memory}
-                view.memory = {**memory, **{k: x.astype(memory[k].dtype) for k, x in kept.items()}}
-            if "control" in hooks and not task.control_every_substep:
-                changed[CONTROLS] = task.control(view, action)
-            view.memory = memory
-            return changed
-
-        single = action.dtype == np.float32
-        self._hook(
-            "before_step",
-            "before_single" if single and "before_single" in self._functions else "before",
-            before,
-        )
-        self._hook("control", "control", lambda: {CONTROLS: task.control(view, action)})
-        self._hook("substep", "substep", lambda: task.substep(view))
-
-        def after() -> dict[str, Any]:
-            terms = task.terms(view)
-            found = {f"terms/{name}": x for name, x in terms.items()}
-            if "reward" in hooks:
-                found["reward"] = task.reward(terms) if goals is None else goals.reward(view)
-            for name in ("terminated", "truncated", "success"):
-                if name in hooks and name in self._step.recording.results:
-                    found[name] = getattr(goals if goals and name == "success" else task, name)(
-                        view
-                    )
-            return {**found, **(task.update(view) if "update" in hooks else {})}
-
-        self._hook("terms", "after", after)
-        self._hook("observation", "observation", lambda: {SHOWN: self._observed()})
-
-    def _observed(self) -> np.ndarray:
-        entries = dict(self._task.observation(self._view))
-        players = len(self._task.players) or 1
-        if self._goals is not None:
-            shown = {k: x for k, x in entries.items() if k not in self._goals.hidden}
-            entries = {**shown, **self._goals.entries(self._view)}
-        rows = [np.asarray(x).reshape(players, -1) for x in entries.values()]
-        return np.concatenate([r.astype(self._shown.dtype) for r in rows], axis=1).reshape(-1)
+    def _computed(self, result: Result) -> np.ndarray:
+        """A result of the compiled form."""
+        pointer, first, size = result.pointer, result.first, result.numbers.size
+        if pointer == "%memory":
+            return self._arrays.part(Entry(first, (size,), result.dtype))
+        if pointer.startswith(FIELD):
+            return np.array(getattr(self._view, pointer.removeprefix(FIELD))).reshape(-1)
+        cells = self._arrays.results[:, 0] if pointer == "%results" else self._seen
+        return cells[first : first + size]
 
 
 def _perturbed(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:

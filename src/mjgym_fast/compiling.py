@@ -1,7 +1,9 @@
 """Recording, compiling and checking the hooks of a control step."""
 
+import contextlib
 import functools
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import mujoco
@@ -10,6 +12,7 @@ from mjgym.sim.single import Single
 from mjgym.task.models import compile_model
 from mjgym_fast import available
 from mjgym_fast.agreement import Agreement
+from mjgym_fast.library import engine
 from mjgym_fast.loop import Order, step_text
 from mjgym_fast.machine_code import Code, Function
 from mjgym_fast.recording import Recorder, Recording, places
@@ -36,14 +39,10 @@ class Step:
         self.hooks, self.reasons = frozenset(recording.hooks), dict(recording.reasons)
         self.width = len(task.actions(model)) if "control" in recording.hooks else model.nu
         self.fields, inputs = places(recording)
-        given = {f"field {name}": str(i) for i, name in enumerate(self.fields)}
-        functions = {}
-        for name, outputs in recording.functions.items():
-            outputs.values = [
-                ((given.get(pointer, pointer), i), value, dtype)
-                for (pointer, i), value, dtype in outputs.values
-            ]
-            functions[name] = Function(name, outputs, inputs)
+        functions = {
+            name: Function(name, outputs, inputs, self.fields)
+            for name, outputs in recording.functions.items()
+        }
         self.work = max((function.work for function in functions.values()), default=0)
         splits = model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4
         between = bool(task.control_every_substep or "substep" in recording.functions)
@@ -57,7 +56,7 @@ class Step:
         )
         loop = step_text(recording.functions, self.order)
         names = ("one", "run", *recording.functions)
-        self._code = Code(functions, loop, names)
+        self._code = Code(functions, loop, names, engine() or {})
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Have NumPy compute some hooks that nothing else depends on."""
@@ -76,6 +75,18 @@ class Step:
         return BatchStepper(self, *arguments)
 
 
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Pause the garbage collector, which would walk through thousands of new symbols."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 @functools.lru_cache(maxsize=64)
 def compiled(task: Any, dtype: str, goals: Any, varied: tuple[str, ...]) -> Step | str:
     """A task's control step, or the reason why there is none."""
@@ -87,7 +98,8 @@ def compiled(task: Any, dtype: str, goals: Any, varied: tuple[str, ...]) -> Step
         sample.forward()
         if not isinstance(memory := task.memory(sample.view), Mapping):
             return f"{type(task).__name__}.memory() returns no dict"
-        recording = Recorder(task, sample, memory, goals, dtype, left_out).recording
+        with _without_collection():
+            recording = Recorder(task, sample, memory, goals, dtype, left_out).recording
         if task.lagging and (recording.forces_always or needed & recording.functions.keys()):
             return "quantities lag, and hooks run between physics steps"
         for hook in sorted(needed & recording.reasons.keys()):

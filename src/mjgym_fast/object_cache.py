@@ -13,7 +13,7 @@ from pathlib import Path
 
 from mjgym.util.atomic import replacing
 
-MOST = 400  # files; the ones that were read longest ago are deleted
+MOST = 1_500  # files; the ones that were read longest ago are deleted
 _DIGEST = 32  # bytes
 
 

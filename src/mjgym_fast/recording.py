@@ -14,7 +14,16 @@ from mjgym.arrays import Array
 from mjgym.sim.engine import STATE_FIELDS, get_field
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import Named, View
-from mjgym_fast.machine_code import BAD_REWARD, NOT_FINITE, Outputs, Place
+from mjgym_fast.machine_code import (
+    BAD_REWARD,
+    BETWEEN,
+    FIELD,
+    NOT_FINITE,
+    TRUE,
+    Outputs,
+    Place,
+    Result,
+)
 from mjgym_fast.symbols import (
     DTYPES,
     FLOAT,
@@ -24,7 +33,6 @@ from mjgym_fast.symbols import (
     Symbol,
     Trace,
     UntraceableError,
-    cast,
     converted,
     dtype_of,
     symbols,
@@ -82,23 +90,13 @@ class TracedView(View):
     """
 
     def __init__(
-        self,
-        coded: Coded,
-        sample: Single,
-        trace: Trace,
-        memory: Mapping[str, Array],
-        *,
-        between: bool = False,
+        self, coded: Coded, sample: Single, memory: Mapping[str, Array], *, between: bool
     ) -> None:
         super().__init__((), NAMESPACE)  # type: ignore[arg-type]
         self.__dict__.update(
-            model=sample.model,
-            _coded=coded,
-            _sample=sample.view,
-            _trace=trace,
-            _between=between,
-            _stale=frozenset(),
-        )
+            model=sample.model, _coded=coded, _sample=sample.view, _trace=(trace := Trace()),
+            _between=between, _stale=frozenset(),
+        )  # fmt: skip
         self.memory = {name: inputs(trace, "memory", name, x) for name, x in memory.items()}
 
     def _field(self, name: str) -> Array:
@@ -116,13 +114,9 @@ class TracedView(View):
         if codes.dtype != float or (codes < _CODE).any():
             if isinstance(plain, str):
                 plain = None if name in mujoco.batch.DATA_FIELDS else getattr(self._sample, name)
-            if plain is None or np.asarray(plain).dtype.kind not in "fiub":
-                raise UntraceableError(f"reads {name}")
-            if codes.dtype == float and (codes >= _CODE).any():
-                raise UntraceableError(f"reads {name}")
-            if self._coded.varies(codes):
-                raise UntraceableError(f"reads {name}, which varies and is not of float64")
-            if not np.array_equal(codes, plain):  # a count of contacts, an address
+            fixed = plain is not None and np.asarray(plain).dtype.kind in "fiub"
+            if not fixed or self._coded.varies(codes) or not np.array_equal(codes, plain):
+                # A count of contacts, an address, a field that varies and is not of float64.
                 raise UntraceableError(f"reads {name}, which is no number of its own")
             return plain
 
@@ -150,7 +144,7 @@ def inputs(trace: Trace, kind: str, name: str, like: Array) -> Any:
 
 
 AFTER = ("terms", "reward", "terminated", "truncated", "success", "update")
-"""Hooks after the physics, which see the memory of the step before."""
+"""Hooks after the physics, in their order."""
 
 
 @dataclass(frozen=True)
@@ -172,47 +166,193 @@ class Recording:
     """The hooks of a control step as traces.
 
     Attributes:
+        dtype: dtype of the observation.
         functions: what each compiled function computes, by its name.
         hooks: names of the hooks that are recorded.
         reasons: why others are not, by hook.
         memory: the memory's entries by name.
         results: entries of the reward's terms ("terms/<name>"), the reward and the flags.
         shown: size of the observation.
-        single: whether it is of float32.
         forces_always: whether forces are computed in every control step.
         exact: whether all sums between physics steps are in NumPy's order.
-        tables: constants that the code refers to by address.
     """
 
+    dtype: np.dtype[Any]
     functions: dict[str, Outputs] = field(default_factory=dict)
     hooks: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
     memory: dict[str, Entry] = field(default_factory=dict)
     results: dict[str, Entry] = field(default_factory=dict)
     shown: int = 0
-    single: bool = False
     forces_always: bool = False
     exact: bool = True
-    tables: list[Any] = field(default_factory=list)
-
-    def inputs(self) -> set[tuple[Any, ...]]:
-        """The inputs of all functions, as kind, name and index."""
-        return {
-            symbol.inputs
-            for outputs in self.functions.values()
-            for symbol in outputs.symbols
-            if symbol.operation == "input"
-        }
 
 
-class Recorder:
+class Hooks:
+    """Runs the hooks of a control step and notes what each writes.
+
+    Subclasses say how a hook is tried, and what its arrays hold: symbols or numbers.
+
+    Args:
+        model: the task's model.
+        goals: goals that determine reward and success and are observed, or None.
+        recording: the places of memory and results, and which hooks are left out.
+    """
+
+    def __init__(self, task: Any, model: Any, goals: Any, recording: Recording) -> None:
+        self._task, self._model, self._goals, self.recording = task, model, goals, recording
+        self._often = bool(task.control_every_substep)
+
+    def _try(self, hook: str, work: Callable[[], Any]) -> Any:
+        """The result of a hook; None if it is left out."""
+        raise NotImplementedError
+
+    def _array(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        """A hook's result as an array of a dtype."""
+        raise NotImplementedError
+
+    def _action(self, view: Any, size: int, dtype: np.dtype[Any] = FLOAT) -> Any:
+        """The first numbers of the action."""
+        raise NotImplementedError
+
+    def before(self, view: Any, dtype: np.dtype[Any]) -> Outputs:
+        """Run `before_step`, and `control` unless that runs before each physics step.
+
+        Args:
+            dtype: dtype of the action.
+        """
+        task, outputs, reasons = self._task, Outputs(), self.recording.reasons
+        action = self._action(view, len(task.actions(self._model)), dtype)
+        before = self._try(
+            "before_step", lambda: self._written(view, task.before_step(view, action), outputs)
+        )
+        if before is not None:
+            outputs.results += before
+        elif not self._often:  # what it would have seen is in the memory
+            reasons.setdefault("control", "runs after `before_step`")
+        if self._often:
+            return outputs
+        controls = self._try("control", lambda: self._controls(view, action))
+        if controls is None:  # they are handed in as actions
+            controls = self._fields("control", {"ctrl": self._action(view, self._model.nu)})
+            if before:
+                reasons["before_step"] = "runs before `control`"
+        outputs.results += controls
+        return outputs
+
+    def control(self, view: Any) -> Outputs:
+        """Run `control` before a physics step."""
+        action = self._action(view, len(self._task.actions(self._model)))
+        return Outputs(self._try("control", lambda: self._controls(view, action)) or [])
+
+    def substep(self, view: Any) -> Outputs:
+        """Run `substep`."""
+        changed = self._try(
+            "substep", lambda: self._changed("substep", view, self._task.substep(view))
+        )
+        return Outputs(changed or [])
+
+    def after(self, view: Any) -> Outputs:
+        """Run the hooks after the physics, which see the memory of the step before."""
+        task, goals, recording, outputs = self._task, self._goals, self.recording, Outputs()
+        terms = self._try("terms", lambda: task.terms(view))
+        found: dict[str, Any] = {f"terms/{name}": x for name, x in (terms or {}).items()}
+        if goals is not None:
+            found["reward"] = self._try("reward", lambda: goals.reward(view))
+        elif terms is None:
+            recording.reasons.setdefault("reward", "is of terms in NumPy")
+        else:
+            found["reward"] = self._try("reward", lambda: task.reward(terms))
+        for hook in ("terminated", "truncated"):
+            found[hook] = self._try(hook, functools.partial(getattr(task, hook), view))
+        found["success"] = self._try("success", lambda: (goals or task).success(view))
+        first = 0
+        for name, value in found.items():
+            if value is None:
+                continue
+            numbers = self._array(value, FLOAT)
+            recording.results[name] = Entry(first, numbers.shape)
+            hook = name.partition("/")[0]
+            outputs.results.append(Result(hook, "%results", first, numbers, FLOAT))
+            if hook == "reward":
+                outputs.bits[BAD_REWARD] = _not_finite(numbers)
+            first += numbers.size
+        for hook in AFTER[:-1]:
+            if hook in recording.reasons:
+                recording.reasons.setdefault("update", f"runs after `{hook}`")
+        changed = self._try("update", lambda: self._changed("update", view, task.update(view)))
+        outputs.results += changed or []
+        return outputs
+
+    def observation(self, view: Any) -> Outputs:
+        """Run `observation`, whose entries follow each other, player by player."""
+        if "update" in self.recording.reasons:
+            self.recording.reasons.setdefault("observation", "runs after `update`")
+        numbers = self._try("observation", lambda: self._shown(view))
+        if numbers is None:
+            return Outputs()
+        dtype = self.recording.dtype
+        self.recording.shown = numbers.size
+        pointer = "%shown32" if dtype == SINGLE else "%shown"
+        results = [Result("observation", pointer, 0, numbers, dtype)]
+        return Outputs(results, {NOT_FINITE: _not_finite(numbers)})
+
+    def _shown(self, view: Any) -> Any:
+        entries, players = self._task.observation(view), len(self._task.players) or 1
+        if self._goals is not None:
+            shown = {k: x for k, x in entries.items() if k not in self._goals.hidden}
+            entries = {**shown, **self._goals.entries(view)}
+        rows = [
+            self._array(self._array(x, dtype_of(x)), self.recording.dtype).reshape(players, -1)
+            for x in entries.values()
+        ]
+        return np.concatenate(rows, axis=-1)
+
+    def _controls(self, view: Any, action: Any) -> list[Result]:
+        return self._fields("control", {"ctrl": self._task.control(view, action)})
+
+    def _fields(self, hook: str, values: Mapping[str, Any]) -> list[Result]:
+        return [
+            Result(hook, FIELD + name, 0, self._array(x, FLOAT), FLOAT)
+            for name, x in values.items()
+        ]
+
+    def _written(self, view: Any, entries: Mapping[str, Any], outputs: Outputs) -> list[Result]:
+        """Results of `before_step`, which may also write the state."""
+        memory = self.recording.memory
+        fields = {k: x for k, x in entries.items() if k in STATE_FIELDS and k not in memory}
+        if fields and self._often:  # it would see what follows from the state before
+            raise UntraceableError(f"writes {', '.join(fields)} before a control")
+        moves: Any = 0
+        for name, value in fields.items():
+            old = getattr(view, name)
+            fields[name] = np.broadcast_to(self._array(value, FLOAT), old.shape)
+            moves = moves + np.any(fields[name] != old)
+        if fields:
+            outputs.bits[TRUE] = _condition(moves > 0)
+            view.__dict__["_stale"] = frozenset(fields)
+        others = {name: value for name, value in entries.items() if name not in fields}
+        return self._fields("before_step", fields) + self._changed("before_step", view, others)
+
+    def _changed(self, hook: str, view: Any, entries: Mapping[str, Any]) -> list[Result]:
+        """Results that write entries of the memory, which the view shows from then on."""
+        results = []
+        for name, value in entries.items():
+            if (entry := self.recording.memory.get(name)) is None:
+                raise UntraceableError(f"writes {name}")
+            array = self._array(value, entry.dtype)
+            view.memory = {**view.memory, name: array}
+            whole = np.broadcast_to(array, entry.shape)
+            results.append(Result(hook, "%memory", entry.first, whole, entry.dtype))
+        return results
+
+
+class Recorder(Hooks):
     """Records the hooks of a task, one by one; what fails is left out.
 
     Args:
-        task: the task.
         sample: a simulation of its model, at its defaults, after `forward`.
         memory: the task's memory there.
-        goals: goals that determine reward and success and are observed, or None.
         dtype: dtype of the observation.
         left_out: reasons why some hooks are not to be recorded.
     """
@@ -226,202 +366,81 @@ class Recorder:
         dtype: str,
         left_out: Mapping[str, str],
     ) -> None:
-        self._task, self._sample, self._goals, self._dtype = task, sample, goals, np.dtype(dtype)
-        self._coded = Coded(sample.model, sample.varied)
+        recording = Recording(np.dtype(dtype), reasons=dict(left_out))
+        super().__init__(task, sample.model, goals, recording)
+        self._sample, self._coded = sample, Coded(sample.model, sample.varied)
         self._memory = sample.view.owned(memory)
-        self.recording = Recording(reasons=dict(left_out), single=self._dtype == SINGLE)
         first = 0
         for name, x in self._memory.items():
-            self.recording.memory[name] = Entry(first, x.shape, x.dtype)
+            recording.memory[name] = Entry(first, x.shape, x.dtype)
             first += x.size
-        self._often = bool(task.control_every_substep)
         self._record()
 
     def _view(self, *, between: bool = False) -> TracedView:
-        trace = Trace()
-        self.recording.tables.append(trace.tables)
-        return TracedView(self._coded, self._sample, trace, self._memory, between=between)
+        return TracedView(self._coded, self._sample, self._memory, between=between)
 
     def _try(self, hook: str, work: Callable[[], Any]) -> Any:
-        """The result of a hook on symbols; None if it cannot be recorded, or is left out."""
-        if hook in self.recording.reasons:
+        recording = self.recording
+        if hook in recording.reasons:
             return None
         try:
             result = work()
         except UntraceableError as error:
-            self.recording.reasons[hook] = str(error)
+            recording.reasons[hook] = str(error)
         except Exception as error:  # hooks may do anything with symbols
             text = " ".join(f"{type(error).__name__}: {error}".split())
-            self.recording.reasons[hook] = text
+            recording.reasons[hook] = text
         else:
-            self.recording.hooks.add(hook)
+            recording.hooks.add(hook)
             return result
         return None
 
+    def _array(self, x: Any, dtype: np.dtype[Any]) -> Any:
+        return symbols(converted(NAMESPACE.asarray(x), dtype), dtype)
+
+    def _action(self, view: Any, size: int, dtype: np.dtype[Any] = FLOAT) -> Any:
+        return inputs(view._trace, "action", "", np.zeros(size, dtype))
+
     def _record(self) -> None:
-        known = set(self.recording.reasons)
+        recording, known = self.recording, set(self.recording.reasons)
         self._record_before()
-        if self.recording.reasons.keys() - known:  # what failed for one dtype is left out of both
+        if recording.reasons.keys() - known:  # what failed for one dtype is left out of both
             self._record_before()
         if self._often:
-            self._record_between("control", lambda v: self._controls(v, v.action))
-        self._record_between("substep", lambda v: self._changed(v, self._task.substep(v)))
-        self._record_forces()
-        self._record_after()
-        self._record_observation()
+            self._note("control", self.control, self._view(between=True))
+        self._note("substep", self.substep, self._view())
+        due = self._try("current_forces", lambda: self._task.current_forces(self._view()))
+        if isinstance(due, bool):
+            recording.forces_always = due
+        elif due is not None:
+            recording.functions["forces"] = Outputs(bits={TRUE: _condition(due)})
+        self._note("after", self.after, self._view())
+        self._note("observation", self.observation, self._view())
 
     def _record_before(self) -> None:
         for name, dtype in (("before", FLOAT), ("before_single", SINGLE)):
-            self._record_before_with(name, dtype)
-        self.recording.hooks -= self.recording.reasons.keys()
-        if _widens(self.recording.functions.get("before_single", Outputs())):
-            self.recording.functions.pop("before_single", None)  # both are the same
+            work = functools.partial(self.before, dtype=dtype)
+            self._note(name, work, self._view(between=True))
+        recording = self.recording
+        recording.hooks -= recording.reasons.keys()
+        if _widens(recording.functions.get("before_single", Outputs())):
+            recording.functions.pop("before_single", None)  # both are the same
 
-    def _record_before_with(self, name: str, dtype: np.dtype[Any]) -> None:
-        view, task, outputs = self._view(between=True), self._task, Outputs()
-        size = len(task.actions(self._sample.model))
-
-        action = inputs(view._trace, "action", "", np.zeros(size, dtype))
-        before = self._try(
-            "before_step", lambda: self._written(view, task.before_step(view, action), outputs)
-        )
-        if before is not None:
-            outputs.values += before
-        elif not self._often:  # what it would have seen is in the memory
-            self.recording.reasons.setdefault("control", "runs after `before_step`")
-        if not self._often:
-            if (controls := self._try("control", lambda: self._controls(view, action))) is not None:
-                outputs.values += controls
-            else:  # controls are handed in as actions
-                given = inputs(view._trace, "action", "", np.zeros(self._sample.model.nu))
-                outputs.values += self._stored("ctrl", given)
-                if before:
-                    self.recording.reasons["before_step"] = "runs before `control`"
+    def _note(self, name: str, work: Callable[[Any], Outputs], view: TracedView) -> None:
         self.recording.functions.pop(name, None)
-        if outputs.values:
+        if (outputs := work(view)).results:
             self.recording.functions[name] = outputs
-
-    def _record_between(self, hook: str, work: Callable[[Any], Any]) -> None:
-        view = self._view(between=hook == "control")
-        size = len(self._task.actions(self._sample.model))
-        view.__dict__["action"] = inputs(view._trace, "action", "", np.zeros(size))
-        values = self._try(hook, lambda: work(view))
-        if values:
-            self.recording.functions[hook] = Outputs(values)
-            self.recording.exact &= view._trace.exact
-
-    def _record_forces(self) -> None:
-        due = self._try("current_forces", lambda: self._task.current_forces(self._view()))
-        if isinstance(due, bool):
-            self.recording.forces_always = due
-        elif due is not None:
-            self.recording.functions["forces"] = Outputs(condition=_condition(due))
-
-    def _controls(self, view: TracedView, action: Any) -> list[Any]:
-        control = self._task.control(view, action)
-        return self._stored("ctrl", control)
-
-    def _stored(self, name: str, values: Any) -> list[Any]:
-        flat = converted(values, FLOAT).reshape(-1).tolist()
-        return [((f"field {name}", i), x, FLOAT) for i, x in enumerate(flat)]
-
-    def _written(self, view: TracedView, entries: Mapping[str, Any], outputs: Outputs) -> list[Any]:
-        """Outputs of `before_step`, which may also write the state."""
-        fields = {k: x for k, x in entries.items() if k in STATE_FIELDS and k not in self._memory}
-        if fields and self._often:  # it would see what follows from the state before
-            raise UntraceableError(f"writes {', '.join(fields)} before a control")
-        values: list[Any] = []
-        moves: Any = 0
-        for name, value in fields.items():
-            old = getattr(view, name)
-            new = np.broadcast_to(converted(value, FLOAT), old.shape)
-            moves = moves + np.any(symbols(new) != old)
-            values += self._stored(name, symbols(new))
-        if fields:
-            outputs.condition = _condition(moves > 0)
-            view.__dict__["_stale"] = frozenset(fields)
-        return values + self._changed(
-            view, {name: x for name, x in entries.items() if name not in fields}
-        )
-
-    def _changed(self, view: TracedView, entries: Mapping[str, Any]) -> list[Any]:
-        """Outputs that write entries of the memory, which the view shows from then on."""
-        written = []
-        for name, value in entries.items():
-            if name not in self._memory:
-                raise UntraceableError(f"writes {name}")
-            entry = self.recording.memory[name]
-            numbers = converted(view.xp.asarray(value), entry.dtype)
-            flat = np.broadcast_to(numbers, entry.shape).reshape(-1).tolist()
-            view.memory = {**view.memory, name: symbols(numbers, entry.dtype)}
-            written += [(("%memory", entry.first + i), x, entry.dtype) for i, x in enumerate(flat)]
-        return written
-
-    def _record_after(self) -> None:
-        view, task, outputs = self._view(), self._task, Outputs()
-        recording, goals = self.recording, self._goals
-        terms = self._try("terms", lambda: task.terms(view))
-        kinds: dict[str, Any] = {f"terms/{name}": x for name, x in (terms or {}).items()}
-        if goals is not None:
-            kinds["reward"] = self._try("reward", lambda: goals.reward(view))
-        elif terms is None:
-            recording.reasons.setdefault("reward", "is of terms in NumPy")
-        else:
-            kinds["reward"] = self._try("reward", lambda: task.reward(terms))
-        for hook in ("terminated", "truncated"):
-            kinds[hook] = self._try(hook, functools.partial(getattr(task, hook), view))
-        kinds["success"] = self._try("success", lambda: (goals or task).success(view))
-        first = 0
-        for name, value in kinds.items():
-            if value is None:
-                continue
-            flat = converted(value, FLOAT)
-            recording.results[name] = Entry(first, flat.shape)
-            numbers = flat.reshape(-1).tolist()
-            outputs.values += [(("%results", first + i), x, FLOAT) for i, x in enumerate(numbers)]
-            if name == "reward":
-                outputs.finite[BAD_REWARD] = numbers
-            first += flat.size
-        for hook in AFTER[:-1]:
-            if hook in recording.reasons:
-                recording.reasons.setdefault("update", f"runs after `{hook}`")
-        changed = self._try("update", lambda: self._changed(view, task.update(view)))
-        outputs.values += changed or []
-        if outputs.values:
-            recording.functions["after"] = outputs
-
-    def _record_observation(self) -> None:
-        if "update" in self.recording.reasons:
-            self.recording.reasons.setdefault("observation", "runs after `update`")
-        view = self._view()
-        numbers = self._try("observation", lambda: self._shown(view))
-        if numbers is None:
-            return
-        self.recording.shown = len(numbers)
-        pointer = "%shown32" if self._dtype == SINGLE else "%shown"
-        values = [((pointer, i), x, self._dtype) for i, x in enumerate(numbers)]
-        self.recording.functions["observation"] = Outputs(values, {NOT_FINITE: numbers})
-
-    def _shown(self, view: TracedView) -> list[Any]:
-        """The numbers of an observation, player by player."""
-        entries, players = self._task.observation(view), len(self._task.players)
-        hidden = () if self._goals is None else self._goals.hidden
-        shown = [x for name, x in entries.items() if name not in hidden]
-        if self._goals is not None:
-            shown += self._goals.entries(view).values()
-        rows = [converted(x, dtype_of(x)).reshape(players or 1, -1) for x in shown]
-        dtypes = [dtype_of(x) for x in shown]
-        return [
-            cast(cast(value, dtype), self._dtype)
-            for player in range(players or 1)
-            for row, dtype in zip(rows, dtypes, strict=True)
-            for value in row[player].tolist()
-        ]
+            if name in BETWEEN:
+                self.recording.exact &= view._trace.exact
 
 
 def _condition(x: Any) -> Any:
     (condition,) = converted(x, TRUTH).reshape(-1).tolist()
     return condition
+
+
+def _not_finite(numbers: Any) -> Any:
+    return _condition(np.isnan(np.sum(numbers * 0.0)))
 
 
 def _widens(outputs: Outputs) -> bool:
@@ -431,22 +450,20 @@ def _widens(outputs: Outputs) -> bool:
 
 
 def places(recording: Recording) -> tuple[tuple[str, ...], dict[Any, Place]]:
-    """The fields that hooks read, "ctrl" first, and the places of all inputs."""
-    read = recording.inputs()
-    written = {
-        place.removeprefix("field ")
-        for outputs in recording.functions.values()
-        for (place, _), *_ in outputs.values
-        if place.startswith("field ")
-    }
-    known = written | {name for kind, name, _ in read if kind == "field"}
-    fields = ("ctrl", *sorted(known - {"ctrl"}))
+    """The fields that hooks read and write, "ctrl" first, and the places of all inputs."""
+    functions = recording.functions.values()
+    fields = {x.pointer for outputs in functions for x in outputs.results}
     found: dict[Any, Place] = {}
-    for kind, name, index in read:
-        if kind == "field":
-            found[kind, name, index] = str(fields.index(name)), index
-        elif kind == "memory":
-            found[kind, name, index] = "%memory", recording.memory[name].first + index
-        else:
-            found[kind, name, index] = "%action", index
-    return fields, found
+    for outputs in functions:
+        for symbol in outputs.symbols:
+            if symbol.operation != "input":
+                continue
+            kind, name, index = symbol.inputs
+            if kind == "memory":
+                found[symbol.inputs] = "%memory", recording.memory[name].first + index
+            else:
+                pointer = FIELD + name if kind == "field" else "%action"
+                found[symbol.inputs] = pointer, index
+                fields.add(pointer)
+    names = {x.removeprefix(FIELD) for x in fields if x.startswith(FIELD)}
+    return ("ctrl", *sorted(names - {"ctrl"})), found

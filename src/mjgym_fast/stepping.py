@@ -63,6 +63,13 @@ class Stepper:
         n: number of simulations.
         lead: () for a single one, (n,) for a batch.
         workers: number of threads.
+
+    Attributes:
+        memory: the task's memory, (n, ...), in numbers of 8 bytes.
+        entries: its entries by name, as views of it.
+        action: actions, or controls, (n, ...).
+        results: what the hooks after the physics give, (..., n).
+        work: scratch space of each thread.
     """
 
     def __init__(self, step: Any, n: int, lead: tuple[int, ...], workers: int) -> None:
@@ -73,25 +80,23 @@ class Stepper:
         self._kept: list[Any] = []
         recording = step.recording
         slots = max(1, sum(entry.size for entry in recording.memory.values()))
-        self._memory = np.zeros((n, slots))
-        self._entries = {
-            name: self._part(self._memory, entry) for name, entry in recording.memory.items()
-        }
-        self._views = dict(self._entries)
+        self.memory = np.zeros((n, slots))
+        self.entries = {name: self.part(entry) for name, entry in recording.memory.items()}
+        self._views = dict(self.entries)
         count = max(1, sum(entry.size for entry in recording.results.values()))
-        self._results = np.zeros((count, n))
+        self.results = np.zeros((count, n))
         self._spec = recording.results
         self._names = [name[6:] for name in recording.results if name.startswith("terms/")]
         self._scalar = all(not entry.shape for entry in recording.results.values())
-        self._action = np.zeros((n, step.width))
-        self._actions = self._action if lead else self._action[0]
+        self.action = np.zeros((n, step.width))
+        self._actions = self.action if lead else self.action[0]
         self._bad = np.zeros(n, dtype=np.uint8)
-        self._work = np.zeros((workers, max(1, step.work)))
+        self.work = np.zeros((workers, max(1, step.work)))
         self._set(
-            n=n, width=SIZE * len(step.fields), memories=SIZE * slots, works=self._work[0].nbytes,
-            actions=self._action[0].nbytes, shows=recording.shown * (4 if recording.single else 8),
-            memory=self._memory, action=self._action, results=self._results, bad=self._bad,
-            work=self._work,
+            n=n, width=SIZE * len(step.fields), memories=SIZE * slots, works=self.work[0].nbytes,
+            actions=self.action[0].nbytes, shows=recording.shown * recording.dtype.itemsize,
+            memory=self.memory, action=self.action, results=self.results, bad=self._bad,
+            work=self.work,
         )  # fmt: skip
 
     def _set(self, **values: Any) -> None:
@@ -102,20 +107,20 @@ class Stepper:
             number = address(value) if isinstance(value, np.ndarray) else value
             self._context[SLOTS[name]] = number
 
-    def _part(self, block: np.ndarray, entry: Entry) -> np.ndarray:
-        """An entry of the memory as a view of the block, whose numbers take 8 bytes each."""
-        size = entry.dtype.itemsize
-        step = SIZE // size
-        cells = block.view(entry.dtype)[:, entry.first * step : (entry.first + entry.size) * step]
-        part = cells[:, ::step].reshape(len(block), *entry.shape)
+    def part(self, entry: Entry) -> np.ndarray:
+        """An entry of the memory as a view."""
+        step = SIZE // entry.dtype.itemsize
+        places = slice(entry.first * step, (entry.first + entry.size) * step, step)
+        cells = self.memory.view(entry.dtype)[:, places]
+        part = cells.reshape(len(cells), *entry.shape)
         return part if self._lead else part[0, ...]
 
     def _begin(self, view: View, action: Array, n: int, target: int) -> None:
         if view.memory is not self._views:  # hooks in NumPy, starts and snapshots replace it
-            for name, entry in self._entries.items():
+            for name, entry in self.entries.items():
                 if view.memory[name] is not entry:
                     entry[...] = view.memory[name]
-            self._views = view.memory = dict(self._entries)
+            self._views = view.memory = dict(self.entries)
         if action.shape != self._actions.shape:
             wanted = self._actions.shape
             raise ValueError(f"control: expected shape {wanted}, got {action.shape}")
@@ -130,15 +135,19 @@ class SingleStepper(Stepper):
 
     Args:
         data: the simulation's MjData.
+
+    Attributes:
+        fields: addresses of the fields that the hooks read and write.
     """
 
     def __init__(self, step: Any, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(step, 1, (), 1)
-        fields = field_addresses(data, model, step.fields)
+        self.fields = field_addresses(data, model, step.fields)
         self._kept += model, data
         self._set(
-            models=_addresses([model._address]), datas=_addresses([data._address]), fields=fields,
-            warnings=_addresses([address(data.warning.number)]), arrays=fields,
+            models=_addresses([model._address]), datas=_addresses([data._address]),
+            warnings=_addresses([address(data.warning.number)]),
+            fields=self.fields, arrays=self.fields,
         )  # fmt: skip
 
     def advance(
@@ -147,7 +156,7 @@ class SingleStepper(Stepper):
         """Make a control step of n physics steps, or only observe."""
         self._begin(view, action, n, target)
         self._one(self._at, 0, 0, where is None or bool(where))
-        numbers = self._results[:, 0]
+        numbers = self.results[:, 0]
         found: Outcome
         if self._scalar:
             values = numbers.tolist()
@@ -280,9 +289,9 @@ class BatchStepper(Stepper):
             finally:
                 concurrent.futures.wait(running)
         found: Outcome = {
-            name: self._results[x.first]
+            name: self.results[x.first]
             if not x.shape
-            else self._results[x.first : x.first + x.size].T.reshape(*self._lead, *x.shape)
+            else self.results[x.first : x.first + x.size].T.reshape(*self._lead, *x.shape)
             for name, x in self._spec.items()
         }
         found["terms"] = {name: found[f"terms/{name}"] for name in self._names}

@@ -74,7 +74,7 @@ class Trace:
     def symbol(self, operation: str, *inputs: Any, dtype: np.dtype[Any] = FLOAT) -> Symbol:
         """The result of an operation; equal operations are one symbol."""
         # Constants by their text: 0.0 equals -0.0 and False.
-        key = operation, dtype, *(x if isinstance(x, Symbol) else repr(x) for x in inputs)
+        key = operation, dtype.char, *[x if isinstance(x, Symbol) else repr(x) for x in inputs]
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = Symbol(self, operation, inputs, dtype)
@@ -94,27 +94,73 @@ class Trace:
         return [Symbol(self, "output", (called, i), dtype) for i in range(count)]
 
 
-# Operations of LLVM by the names of NumPy's functions, for floating-point and whole numbers.
-ARITHMETIC = {
-    "add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv", "negative": "fneg",
-    "sqrt": "sqrt", "absolute": "fabs", "floor": "floor", "ceil": "ceil", "rint": "rint",
-    "trunc": "trunc", "maximum": "maximum", "minimum": "minimum", "isnan": "isnan",
-    "isfinite": "isfinite",
-}  # fmt: skip
-OF_WHOLE = {
-    "add": "add", "subtract": "sub", "multiply": "mul", "maximum": "smax", "minimum": "smin",
-    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
-}  # fmt: skip
-DIVISIONS = {"remainder": "mod", "floor_divide": "floordiv"}  # by positive constants
+# Operations of LLVM by the names of NumPy's functions, for numbers of a dtype's kind.
 COMPARISONS = {
     "less": "olt", "less_equal": "ole", "greater": "ogt", "greater_equal": "oge",
     "equal": "oeq", "not_equal": "une",
 }  # fmt: skip
-OF_TRUTHS = {
-    "logical_and": "and", "logical_or": "or", "logical_xor": "xor", "not_equal": "xor",
-    "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
-    "add": "or", "multiply": "and", "maximum": "or", "minimum": "and",
+_OPERATIONS = {
+    "f": {
+        "add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv",
+        "negative": "fneg", "sqrt": "sqrt", "absolute": "fabs", "floor": "floor", "ceil": "ceil",
+        "rint": "rint", "trunc": "trunc", **COMPARISONS,
+    },
+    "i": {
+        "add": "add", "subtract": "sub", "multiply": "mul", "maximum": "smax", "minimum": "smin",
+        "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", **COMPARISONS,
+    },
+    "b": {
+        "logical_and": "and", "logical_or": "or", "logical_xor": "xor", "not_equal": "xor",
+        "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+        "add": "or", "multiply": "and", "maximum": "or", "minimum": "and",
+    },
 }  # fmt: skip
+
+Record = Callable[..., Symbol]
+"""Records an operation, of the operands' dtype unless another is given."""
+
+
+def _extreme(order: str, record: Record, one: Any, other: Any) -> Symbol:
+    """The larger or the smaller number; NaN is passed on, as in NumPy."""
+    nan = record("uno", one, 0.0, dtype=TRUTH)
+    wins = record("or", record(order, one, other, dtype=TRUTH), nan, dtype=TRUTH)
+    return record("select", wins, one, other)
+
+
+def _divided(remainder: bool, record: Record, one: Any, other: Any) -> Symbol | None:
+    """Python's division of whole numbers by a positive constant, which rounds down."""
+    if isinstance(other, Symbol) or other <= 0:
+        return None
+    rest, quotient = record("srem", one, other), record("sdiv", one, other)
+    below = record("olt", rest, 0, dtype=TRUTH)
+    if remainder:
+        return record("select", below, record("add", rest, other), rest)
+    return record("select", below, record("sub", quotient, 1), quotient)
+
+
+_COMPOSED: dict[str, dict[str, Callable[..., Any]]] = {
+    "f": {
+        "square": lambda record, x: record("fmul", x, x),
+        "positive": lambda record, x: x,
+        "isnan": lambda record, x: record("uno", x, 0.0, dtype=TRUTH),
+        "isfinite": lambda record, x: record("ord", record("fmul", x, 0.0), 0.0, dtype=TRUTH),
+        "maximum": functools.partial(_extreme, "ogt"),
+        "minimum": functools.partial(_extreme, "olt"),
+    },
+    "i": {
+        "square": lambda record, x: record("mul", x, x),
+        "positive": lambda record, x: x,
+        "negative": lambda record, x: record("sub", 0, x),
+        "remainder": functools.partial(_divided, True),
+        "floor_divide": functools.partial(_divided, False),
+    },
+    "b": {
+        "logical_not": lambda record, x: record("xor", x, True),
+        "invert": lambda record, x: record("xor", x, True),
+        "equal": lambda record, x, y: record("xor", record("xor", x, y), True),
+    },
+}
+"""Functions of NumPy that take several operations."""
 
 
 def _first(values: Iterable[Any]) -> Symbol | None:
@@ -123,89 +169,56 @@ def _first(values: Iterable[Any]) -> Symbol | None:
 
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     """A symbol or a constant in another dtype."""
+    if type(value) is float and dtype == FLOAT:
+        return value
     if not isinstance(value, Symbol):
         with np.errstate(all="ignore"):
             return dtype.type(value).item()
     if value.dtype == dtype:
         return value
-    record = functools.partial(value.trace.symbol, dtype=dtype)
-    if value.dtype == TRUTH:
-        return record("select", value, cast(1, dtype), cast(0, dtype))
     if dtype == TRUTH:
-        return record("une", value, cast(0, value.dtype))
-    return record("cast", value)
+        return value.trace.symbol("une", value, cast(0, value.dtype), dtype=dtype)
+    return value.trace.symbol("cast", value, dtype=dtype)
 
 
 @functools.cache
 def _on_symbols(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Callable[..., Any]:
     """A ufunc of single symbols and constants of a dtype."""
     name = ufunc.__name__
-    record = {TRUTH: _of_truths, WHOLE: _of_whole}.get(dtype, _of_numbers)
+    operation = _OPERATIONS[dtype.kind].get(name)
+    composed = _COMPOSED[dtype.kind].get(name)
+    result = TRUTH if operation in COMPARISONS.values() else dtype
 
     def apply(*values: Any) -> Any:
-        symbol = _first(values)
+        symbol = values[0] if isinstance(values[0], Symbol) else _first(values)
         if symbol is None:
             with np.errstate(all="ignore"):
                 return ufunc(*map(dtype.type, values)).item()
-        if name == "positive":
-            return values[0]
-        result = record(symbol.trace, name, values, dtype)
-        if result is None:
+        if operation is not None:
+            return symbol.trace.symbol(operation, *values, dtype=result)
+        record = functools.partial(symbol.trace.symbol, dtype=dtype)
+        found = None if composed is None else composed(record, *values)
+        if found is None:
             raise UntraceableError(f"calls {name} of {dtype} numbers")
-        return result
+        return found
 
     return apply
 
 
-def _of_truths(
-    trace: Trace, name: str, values: tuple[Any, ...], dtype: np.dtype[Any]
-) -> Symbol | None:
-    record = functools.partial(trace.symbol, dtype=dtype)
-    if name in ("logical_not", "invert"):
-        return record("xor", *values, True)
-    if name == "equal":
-        return record("xor", record("xor", *values), True)
-    return record(OF_TRUTHS[name], *values) if name in OF_TRUTHS else None
-
-
-def _of_numbers(
-    trace: Trace, name: str, values: tuple[Any, ...], dtype: np.dtype[Any]
-) -> Symbol | None:
-    if name in COMPARISONS:
-        return trace.symbol(COMPARISONS[name], *values, dtype=TRUTH)
-    if name == "square":
-        return trace.symbol("fmul", *values * 2, dtype=dtype)
-    if name not in ARITHMETIC:
-        return None
-    return trace.symbol(ARITHMETIC[name], *values, dtype=TRUTH if name[:2] == "is" else dtype)
-
-
-def _of_whole(
-    trace: Trace, name: str, values: tuple[Any, ...], dtype: np.dtype[Any]
-) -> Symbol | None:
-    record = functools.partial(trace.symbol, dtype=dtype)
-    if name in COMPARISONS:
-        return trace.symbol(COMPARISONS[name], *values, dtype=TRUTH)
-    if name == "square":
-        return record("mul", *values * 2)
-    if name == "negative":
-        return record("sub", 0, *values)
-    if name in DIVISIONS and isinstance(values[1], int) and values[1] > 0:
-        return record(DIVISIONS[name], *values)
-    return record(OF_WHOLE[name], *values) if name in OF_WHOLE else None
-
-
 def _by_number(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
     """True if a ufunc is recorded number by number."""
-    name = ufunc.__name__
-    if dtype.kind == "f":
-        return name in ARITHMETIC or name in COMPARISONS or name in ("square", "positive")
-    return True
+    names = _OPERATIONS["f"].keys() | _COMPOSED["f"].keys()
+    return dtype.kind != "f" or ufunc.__name__ in names
 
 
 def objects(x: Any) -> np.ndarray:
     """An array of Python's objects, symbols and constants, in the same layout."""
     return np.asarray(x.view(np.ndarray) if isinstance(x, Symbols) else x, dtype=object)
+
+
+def flat(x: Any) -> list[Any]:
+    """An array's objects, one after another."""
+    return list(objects(x).reshape(-1).tolist())
 
 
 def _kind(x: Any) -> Any:
@@ -352,22 +365,28 @@ class Symbols(np.ndarray):
         if own is not None:
             return own(*arguments, **options)
         # The others only move numbers.
-        dtype = dtype_of(*_arrays((*arguments, *options.values())))
+        dtype = dtype_of(*_numbers((*arguments, *options.values())))
         moved = super().__array_function__(
             function, types, _in(dtype, arguments), _in(dtype, options)
         )
         return _marked(moved, dtype)
 
 
-def _arrays(values: Iterable[Any]) -> Iterable[Any]:
-    """The arrays of numbers among arguments, without indices."""
+def _leaves(values: Any) -> Iterable[Any]:
     for value in values:
         if isinstance(value, tuple | list):
-            yield from _arrays(value)
-        elif isinstance(value, Symbols) or (
-            isinstance(value, np.ndarray) and value.dtype.kind in "fb"
-        ):
+            yield from _leaves(value)
+        else:
             yield value
+
+
+def _numbers(values: Any) -> list[Any]:
+    """The arrays of numbers among arguments, without indices."""
+    return [
+        x
+        for x in _leaves(values)
+        if isinstance(x, Symbols) or (isinstance(x, np.ndarray) and x.dtype.kind in "fb")
+    ]
 
 
 def _in(dtype: np.dtype[Any], values: Any) -> Any:
@@ -384,9 +403,7 @@ def _in(dtype: np.dtype[Any], values: Any) -> Any:
 def _marked(x: Any, dtype: np.dtype[Any]) -> Any:
     if isinstance(x, tuple | list):
         return type(x)(_marked(each, dtype) for each in x)
-    if isinstance(x, Symbol) or (isinstance(x, np.ndarray) and x.dtype in (object, *DTYPES)):
-        if isinstance(x, np.ndarray) and not isinstance(x, Symbols) and x.dtype != object:
-            return x
+    if isinstance(x, Symbols | Symbol) or (isinstance(x, np.ndarray) and x.dtype == object):
         return symbols(objects(x), dtype)
     return x
 
@@ -401,7 +418,7 @@ class _Namespace:
     def asarray(x: Any, dtype: Any = None, **_: Any) -> Any:
         """An array of symbols, numbers, or a list of them."""
         if isinstance(x, tuple | list):
-            if not any(isinstance(each, Symbols | Symbol) for each in _flattened(x)):
+            if not any(isinstance(each, Symbols | Symbol) for each in _leaves(x)):
                 return np.asarray(x, dtype=dtype)
             x = np.stack([_Namespace.asarray(each) for each in x])
         if not isinstance(x, Symbols):
@@ -419,24 +436,9 @@ class _Namespace:
 NAMESPACE = _Namespace()
 
 
-def _flattened(values: Any) -> Iterable[Any]:
-    for value in values:
-        if isinstance(value, tuple | list):
-            yield from _flattened(value)
-        else:
-            yield value
-
-
 def _searchsorted(ends: np.ndarray, x: Any, side: str = "left") -> Any:
-    order = {"left": "olt", "right": "ole"}[side]
-    numbers, values = tuple(ends.tolist()), objects(x)
-
-    def place(value: Any) -> Any:
-        if not isinstance(value, Symbol):
-            return int(np.searchsorted(ends, value, side=side))  # type: ignore[call-overload]
-        return value.trace.symbol("place", order, numbers, value, dtype=WHOLE)
-
-    return symbols(np.frompyfunc(place, 1, 1)(values), WHOLE)
+    below = {"left": np.less, "right": np.less_equal}[side]
+    return np.count_nonzero(below(ends, x[..., None]), axis=-1)
 
 
 def _filled(values: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
@@ -451,25 +453,39 @@ def _chosen(x: Symbols, index: Any) -> Any:
     return _take(x, index, 0)
 
 
-def _entries(row: np.ndarray, places: Iterable[Any], dtype: np.dtype[Any]) -> list[Any]:
-    """The entries of a row at symbolic places; the nearest one outside it."""
-    plain = row.dtype != object
-    return [
-        row[place]
-        if not isinstance(place, Symbol)
-        else place.trace.symbol("lookup", place.trace.table(row), len(row), place)
-        if plain and len(row) > FEW
-        else _nearest(row.tolist(), place, dtype)
-        for place in places
-    ]
+def _gathered(rows: np.ndarray, places: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
+    """The entries of rows, (..., n), at places, (..., k), whose leading axes are broadcast.
 
+    Outside a row, it is the nearest one.
+    """
+    lead = np.broadcast_shapes(rows.shape[:-1], places.shape[:-1])
+    last, plain = rows.shape[-1] - 1, rows.dtype != object
+    rows = np.broadcast_to(rows, (*lead, last + 1))
+    taken = np.empty((*lead, places.shape[-1]), dtype=object)
 
-def _nearest(row: list[Any], place: Symbol, dtype: np.dtype[Any]) -> Any:
-    entry = row[-1]
-    for i in range(len(row) - 2, -1, -1):
-        here = place.trace.symbol("sle", place, i, dtype=TRUTH)
-        entry = place.trace.symbol("select", here, row[i], entry, dtype=dtype)
-    return entry
+    def inside(place: Any) -> Any:
+        if not isinstance(place, Symbol):
+            return place
+        record = functools.partial(place.trace.symbol, dtype=WHOLE)
+        return record("smin", record("smax", place, 0), last)
+
+    def entry(row: np.ndarray, place: Any) -> Any:
+        if not isinstance(place, Symbol):
+            return row[place]
+        record = place.trace.symbol
+        if plain and last >= FEW:
+            return record("lookup", place.trace.table(row), place)
+        nearest = row[last]
+        for i in range(last - 1, -1, -1):
+            here = record("ole", place, i, dtype=TRUTH)
+            nearest = record("select", here, row[i], nearest, dtype=dtype)
+        return nearest
+
+    if plain and last >= FEW:
+        places = np.frompyfunc(inside, 1, 1)(places)
+    for i, place in np.ndenumerate(np.broadcast_to(places, taken.shape)):
+        taken[i] = entry(rows[i[:-1]], place)
+    return taken
 
 
 def _take(x: Any, indices: Any, axis: Any = None, **_: Any) -> Any:
@@ -482,10 +498,7 @@ def _take(x: Any, indices: Any, axis: Any = None, **_: Any) -> Any:
     rows = array.reshape(-1) if axis is None else np.moveaxis(array, axis, -1)
     axis = 0 if axis is None else axis % array.ndim
     places = objects(indices)
-    taken = np.empty((*rows.shape[:-1], places.size), dtype=object)
-    for i in np.ndindex(*rows.shape[:-1]):
-        taken[i] = _filled(_entries(rows[i], places.reshape(-1).tolist(), dtype), (places.size,))
-    taken = taken.reshape(*rows.shape[:-1], *places.shape)
+    taken = _gathered(rows, places.reshape(-1), dtype).reshape(*rows.shape[:-1], *places.shape)
     first = rows.ndim - 1
     ends = range(axis, axis + places.ndim)
     return symbols(np.moveaxis(taken, range(first, first + places.ndim), ends), dtype)
@@ -493,15 +506,11 @@ def _take(x: Any, indices: Any, axis: Any = None, **_: Any) -> Any:
 
 def _take_along_axis(x: Any, indices: Any, axis: int = -1) -> Any:
     dtype = dtype_of(x)
-    rows = np.moveaxis(converted(x, dtype), axis, -1)
-    places = np.moveaxis(objects(indices), axis, -1)
-    lead = np.broadcast_shapes(rows.shape[:-1], places.shape[:-1])
-    rows = np.broadcast_to(rows, (*lead, rows.shape[-1]))
-    places = np.broadcast_to(places, (*lead, places.shape[-1]))
-    taken = np.empty(places.shape, dtype=object)
-    for i in np.ndindex(*lead):
-        taken[i] = _filled(_entries(rows[i], places[i].tolist(), dtype), places.shape[-1:])
-    return symbols(np.moveaxis(taken, -1, axis), dtype)
+    rows, places = (
+        np.moveaxis(converted(x, dtype), axis, -1),
+        np.moveaxis(objects(indices), axis, -1),
+    )
+    return symbols(np.moveaxis(_gathered(rows, places, dtype), -1, axis), dtype)
 
 
 def _library(ufunc: np.ufunc, arrays: Sequence[np.ndarray], dtype: np.dtype[Any]) -> np.ndarray:
@@ -717,44 +726,22 @@ def _argument(comparison: np.ufunc) -> Callable[..., Any]:
     """The place of the first largest or smallest number along an axis."""
 
     def find(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-        array = objects(x).reshape(-1) if axis is None else np.moveaxis(objects(x), axis, -1)
-        better = np.frompyfunc(_on_symbols(comparison, dtype_of(x)), 2, 1)
-        numbers = np.frompyfunc(functools.partial(_choose, dtype_of(x)), 3, 1)
-        places = np.frompyfunc(functools.partial(_choose, WHOLE), 3, 1)
-        best, place = array[..., 0], np.zeros(array.shape[:-1], dtype=object)
+        array = x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1)
+        best, place = array[..., 0], symbols(np.zeros(array.shape[:-1]), WHOLE)
         for i in range(1, array.shape[-1]):
-            if np.dtype(dtype_of(x)).kind == "f":
-                # The first NaN wins, as in NumPy.
-                nan = np.frompyfunc(_on_symbols(np.isnan, dtype_of(x)), 1, 1)
-                both = np.frompyfunc(_on_symbols(np.logical_and, TRUTH), 2, 1)
-                either = np.frompyfunc(_on_symbols(np.logical_or, TRUTH), 2, 1)
-                no = np.frompyfunc(_on_symbols(np.logical_not, TRUTH), 1, 1)
-                wins = either(better(array[..., i], best), both(nan(array[..., i]), no(nan(best))))
-            else:
-                wins = better(array[..., i], best)
-            best, place = numbers(wins, array[..., i], best), places(wins, i, place)
-        place = objects(place)
-        if keepdims:
-            place = np.expand_dims(place, -1 if axis is None else axis)
-        return symbols(place, WHOLE)
+            entry = array[..., i]
+            wins = comparison(entry, best)
+            if array.dtype.kind == "f":  # the first NaN wins, as in NumPy
+                wins = wins | (np.isnan(entry) & ~np.isnan(best))
+            best, place = np.where(wins, entry, best), np.where(wins, i, place)
+        return np.expand_dims(place, -1 if axis is None else axis) if keepdims else place
 
     return find
-
-
-def _zeros_like(value: float) -> Callable[..., Any]:
-    def like(x: Any, dtype: Any = None, **_: Any) -> Any:
-        return np.full(np.shape(x), value, dtype=dtype or dtype_of(x))
-
-    return like
 
 
 def _full_like(x: Any, value: Any, dtype: Any = None, **_: Any) -> Any:
     kind = np.dtype(dtype or dtype_of(x))
     return symbols(np.broadcast_to(converted(value, kind), np.shape(x)), kind)
-
-
-def _count(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    return _reduce(np.add, _astype(x, TRUTH), axis, keepdims)
 
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -776,11 +763,13 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.max: _reduction(np.maximum),
     np.min: _reduction(np.minimum),
     np.mean: lambda x, axis=None, keepdims=False: _mean(x, axis, keepdims),
-    np.count_nonzero: _count,
+    np.count_nonzero: lambda x, axis=None, keepdims=False: _reduce(
+        np.add, _astype(x, TRUTH), axis, keepdims
+    ),
     np.argmax: _argument(np.greater),
     np.argmin: _argument(np.less),
-    np.zeros_like: _zeros_like(0),
-    np.ones_like: _zeros_like(1),
+    np.zeros_like: lambda x, dtype=None, **_: np.zeros(np.shape(x), dtype or dtype_of(x)),
+    np.ones_like: lambda x, dtype=None, **_: np.ones(np.shape(x), dtype or dtype_of(x)),
     np.full_like: _full_like,
     np.take: _take,
     np.take_along_axis: _take_along_axis,
@@ -789,6 +778,5 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.size: lambda x: objects(x).size,
     np.copy: lambda x, **_: x,
     np.result_type: dtype_of,
-    np.isnan: np.isnan,
 }
 """Functions of NumPy that compute; others only move numbers."""

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
 
 from mjgym.muscles.splines import Splines, cubic_spline
-from mjgym_fast.machine_code import FAILED, Code, Function, Outputs
+from mjgym_fast.machine_code import FAILED, Code, Function, Outputs, Result
 from mjgym_fast.recording import inputs
 from mjgym_fast.stepping import Hook, address
 from mjgym_fast.symbols import Symbols, Trace, UntraceableError
@@ -42,10 +42,9 @@ def compiled(function, *arrays):
         for k, x in enumerate(arrays)
         for i in range(x.size)
     }
-    numbers = result.view(np.ndarray).reshape(-1).tolist()
-    outputs = [(("%memory", int(starts[-1]) + i), x, result.dtype) for i, x in enumerate(numbers)]
-    text = Function("hook", Outputs(outputs), places)
-    code = Code({"hook": text}, "", ["hook"])
+    outputs = Outputs([Result("hook", "%memory", int(starts[-1]), result, result.dtype)])
+    text = Function("hook", outputs, places)
+    code = Code({"hook": text}, "", ["hook"], {})
     work = np.zeros(max(1, text.work))
     call = Hook(code.addresses["hook"])
     failed = call(0, address(memory), 0, 0, 0, address(work), 1) & FAILED
