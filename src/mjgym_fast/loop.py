@@ -251,7 +251,7 @@ class _Step(_Builder):
                 self._skip()
 
     def _part(self, sizes: str, k: Any) -> tuple[Any, Any]:
-        """Where a simulation's row of the k-th of some arrays begins, and how many bytes it has."""
+        """First byte and size of a simulation's row in the k-th of some arrays, in bytes."""
         size = self.entry(self.pointer(sizes), k, _LONG)
         return self.mul(self._i, size), size
 
