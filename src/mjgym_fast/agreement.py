@@ -70,7 +70,7 @@ class Agreement(Hooks):
             view.memory = {name: _perturbed(x, rng) for name, x in memory.items()}
             dtype = SINGLE if probe % 2 else FLOAT
             action = self._arrays.action
-            action[:] = rng.uniform(-1, 1, action.shape).astype(dtype)
+            action[:] = np.asarray(rng.uniform(-1, 1, action.shape), dtype)
             single = dtype == SINGLE and "before_single" in self._functions
             before = functools.partial(self.before, dtype=dtype)
             with np.errstate(all="ignore"):
