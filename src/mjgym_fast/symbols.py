@@ -120,10 +120,13 @@ Record = Callable[..., Symbol]
 """Records an operation, of the operands' dtype unless another is given."""
 
 
-def _extreme(order: str, record: Record, one: Any, other: Any) -> Symbol:
+def _extreme(order: str, record: Record, one: Any, other: Any) -> Any:
     """The larger or the smaller number; NaN is passed on, as in NumPy."""
-    nan = record("uno", one, 0.0, dtype=TRUTH)
-    wins = record("or", record(order, one, other, dtype=TRUTH), nan, dtype=TRUTH)
+    wins = record(order, one, other, dtype=TRUTH)
+    if isinstance(one, Symbol):
+        wins = record("or", wins, record("uno", one, 0.0, dtype=TRUTH), dtype=TRUTH)
+    elif one != one:
+        return one
     return record("select", wins, one, other)
 
 
@@ -357,7 +360,8 @@ class Symbols(np.ndarray):
             return np.square(inputs[0]) if (arrays[1] == 2).all() else inputs[0]
         if _by_number(ufunc, dtype):
             apply = np.frompyfunc(_on_symbols(ufunc, dtype), ufunc.nin, 1)
-            return symbols(apply(*arrays), result)
+            with np.errstate(invalid="ignore"):  # of constants
+                return symbols(apply(*arrays), result)
         return symbols(_library(ufunc, arrays, dtype), result)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:

@@ -68,6 +68,8 @@ EXACT = {
     "functions of two": (lambda x: np.arctan2(x, 2 - x) + abs(x) ** 0.3 + np.hypot(0.1, x), LONG),
     "numbers that are not finite": (lambda x: x / 0.0 + x, ODD),
     "the larger": (lambda x: np.maximum(x, x[..., ::-1]) - np.minimum(x, 0.5), ODD),
+    "the larger of a constant": (lambda x: np.maximum(0.25, x) - np.minimum(np.inf, x), ODD),
+    "the larger of no number": (lambda x: np.maximum(np.nan, x) + np.minimum(x, np.nan), ODD),
     "clipped": (lambda x: np.clip(x, -0.5, None) + np.clip(x, 0.1, 0.2), LONG),
     "comparisons": (lambda x: np.where((x > 0) & ~(x >= 1) | (x == x), x, -x), ODD),
     "masks as numbers": (lambda x: np.astype(x > 0, np.float64) * 2 + (x < 0), LONG),
