@@ -10,6 +10,7 @@ NumPy's to the bit, except for some long sums, whose order may differ.
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -125,7 +126,7 @@ def _extreme(order: str, record: Record, one: Any, other: Any) -> Any:
     wins = record(order, one, other, dtype=TRUTH)
     if isinstance(one, Symbol):
         wins = record("or", wins, record("uno", one, 0.0, dtype=TRUTH), dtype=TRUTH)
-    elif one != one:
+    elif math.isnan(one):
         return one
     return record("select", wins, one, other)
 
