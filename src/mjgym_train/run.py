@@ -122,7 +122,7 @@ class Run(RunFolder):
         name, found = self.evaluation_file.name, self._content(self.evaluation_file)
         if found is None:
             return {}
-        for column in (*(found.get(name) for name in SCORED), [found.get("mean")]):
+        for column in (*(found.get(name, []) for name in SCORED), [found.get("mean")]):
             if not isinstance(column, list) or any(type(x) not in (int, float) for x in column):
                 raise RunError(f"{name} is damaged: its returns, mean or seeds are no numbers")
         return found

@@ -255,12 +255,16 @@ class Policy(Acting):
         return np.asarray(self.low + (action + 1) / 2 * (self.high - self.low))
 
     def arrays(self) -> dict[str, Any]:
-        about: dict[str, Any] = {"history": self.history}
-        for setting in fields(self):
-            value = getattr(self, setting.name)
-            plain = setting.name not in ("layers", "encoder", "memory")
-            if plain and (isinstance(value, np.ndarray) or value != setting.default):
-                about[setting.name] = value
+        # In this order, by which the digest of a policy's file tells it from others.
+        about = {
+            name: getattr(self, name) for name in ("mean", "deviation", "low", "high", "history")
+        }
+        usual = {setting.name: setting.default for setting in fields(self)}
+        for name in ("limit", "support", "chunk", "ensembling", "modes", "repeat", "activation",
+                     "bins", "acted"):  # fmt: skip
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray) or value != usual[name]:
+                about[name] = value
         for k, name in enumerate(("mean", "deviation") if self.acted else ()):
             about[name] = np.concatenate([about[name], self._of_action[k]])
         about |= {f"{_MEMORY}{name}": array for name, array in self.memory.items()}
