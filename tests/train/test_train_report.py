@@ -88,7 +88,7 @@ def test_from_images(tmp_path):
     more = ["num_envs=2", "batch_size=4", "learning_starts=20", "updates_per_step=0.1"]
     more += ["buffer_size=100", "env.render_quality=fast"]
     made = trained(tmp_path, read("d4pg", "d4pg", "d4pg_pixels", steps=60, more=more))
-    layers = made.agent.encoder.arrays()
+    layers = made.run_folder.policy().encoder
     assert [layer["weight"].shape for layer in layers[:2]] == [(32, 9, 3, 3), (32, 32, 3, 3)]
     stack = made.collector.stack
     policy = made.run_folder.policy()
