@@ -34,13 +34,13 @@ def apply(mjcf: bool = True) -> None:
 
 
 def answer_labmaze() -> None:
-    """Let labmaze be a stand-in of here, where it is not installed: it has no wheel for 3.13."""
+    """Replace labmaze, which has no wheel for Python 3.13, where it is not installed."""
     if importlib.util.find_spec("labmaze") is None:
         sys.modules["labmaze"] = importlib.import_module("mjgym_compat.dm_control.labmaze")
 
 
 def import_where_it_can_draw() -> None:
-    """Import dm_control's choice of OpenGL, where there is no display with one that needs none.
+    """Import dm_control's OpenGL backend; without a display, one that needs none.
 
     By itself it chooses GLFW there, which fails at the first picture. The variables are restored:
     they would choose the OpenGL of this program's own pictures.
@@ -70,7 +70,7 @@ def drop_removed_fields() -> None:
 
 
 def answer_mjcf() -> None:
-    """Let `dm_control.mjcf` and its modules be those of here.
+    """Replace `dm_control.mjcf` and its modules by those of this package.
 
     Its `Physics` is dm_control's own, with the binding of here.
     """

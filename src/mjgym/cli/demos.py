@@ -156,7 +156,7 @@ class _EachItsOwn:
 
 
 class _Random:
-    """Uniform actions, drawn anew from the seed of each episode."""
+    """Uniform actions, drawn from the seed of each episode."""
 
     def __init__(self, env: Any, seeds: Iterator[int]) -> None:
         self._env, self._seeds = env, seeds

@@ -328,7 +328,7 @@ _OF_THE_BATCH = (
 
 
 def require_room(argument: str, model: mujoco.MjModel, n: int, *, here: bool = True) -> None:
-    """Refuse n simulations for which there is no memory, before any is made.
+    """Refuse n simulations that would not fit in memory, before any is made.
 
     Args:
         here: they are a batch of this engine's; otherwise worlds of a device, which take this

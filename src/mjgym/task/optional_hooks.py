@@ -61,7 +61,7 @@ class OptionalHooks(Fields):
 
     @property
     def reported(self) -> tuple[str, ...]:
-        """The names of what `info` shows too, under these names.
+        """Name the entries that `info` shows too.
 
         Memory entries at a start and after each control step, terms after each control step.
         """

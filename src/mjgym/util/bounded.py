@@ -1,4 +1,4 @@
-"""Files and texts of others: read within bounds, and refused in one sentence.
+"""Readers of untrusted files and texts: bounded in size, with errors of one sentence.
 
 A few bytes can ask for any amount of memory or time: nested brackets, aliases of aliases, numbers
 of a million digits, devices that never end. All that reads JSON, YAML, literals or text of others
@@ -25,7 +25,7 @@ MOST_LITERAL = 2**16
 """Characters of a literal on the command line."""
 
 MOST_ENTRIES = 100_000
-"""Entries of a YAML text, those of an alias counted wherever it stands."""
+"""Entries of a YAML text; those of an alias count at each use."""
 
 MOST_DEPTH = 100
 """Nesting depth of JSON and YAML."""
@@ -35,7 +35,7 @@ MOST_DIGITS = 20
 
 
 class UserError(Exception):
-    """An error of what the user gave: the message is a sentence, which commands print alone."""
+    """An error in a user's input; its message is a sentence, which commands print alone."""
 
 
 class FileError(UserError, ValueError):
@@ -43,11 +43,11 @@ class FileError(UserError, ValueError):
 
 
 class ShortageError(UserError, ValueError):
-    """There is less memory, or there are fewer threads, than an argument asks for."""
+    """An argument asks for more memory or threads than there are."""
 
 
 def reason(error: BaseException) -> str:
-    """Say in a sentence what is wrong with a file or its content."""
+    """Describe a fault of a file or its content in a sentence."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     if isinstance(error, MemoryError):

@@ -84,7 +84,7 @@ def _is_element(item: Any) -> bool:
 
 
 def _hint(tree: Any, xpath: str) -> str:
-    """The nearest to the first word of an XPath that is no tag, attribute or value of a file."""
+    """The known word nearest to the first one of an XPath that a file lacks."""
     elements = list(tree.getroot().iter(etree.Element))
     known = {str(element.tag) for element in elements}
     known |= {word for element in elements for pair in element.attrib.items() for word in pair}
