@@ -109,6 +109,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         self._process = os.getpid()
 
     def compiled_model(self, task: Task) -> mujoco.MjModel:
+        """Compile the model that all simulations share; `mjgym verify` gives the published one."""
         return compile_model(task)
 
     def _simulate(self, varying: Varying | None) -> Any:
