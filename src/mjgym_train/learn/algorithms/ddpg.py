@@ -12,13 +12,8 @@ The defaults are not the paper's: its noise is that of `exploration={ornstein_uh
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
-from torch import Tensor
-
 from mjgym_train.config import OffPolicyConfig
-from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent, DeterministicConfig
-from mjgym_train.learn.buffer import Batch
 
 
 @dataclass(frozen=True)
@@ -35,21 +30,3 @@ class DDPG(DeterministicAgent):
 
     Config: ClassVar[type[OffPolicyConfig]] = DDPGConfig
     critics_count = 1
-
-    def update(self, batch: Batch) -> Metrics:
-        self.updates += 1
-        critic_loss = self.critic_loss(batch, self.target(batch))
-        self.step(self.critic_optimizer, critic_loss)
-
-        action = self.actor(self.actor_inputs(batch))
-        value = self.acting_value(self.critics(batch.observation.detach(), action)).mean()
-        self.actor_step(-value)
-
-        self.soft_update(self.target_critics, self.critics)
-        self.move_actors()
-        return self.critic_metrics(critic_loss) | {"value": value.detach()}
-
-    @torch.no_grad()
-    def target(self, batch: Batch) -> Tensor:
-        outputs = self.target_critics(batch.following, self.following_action(batch))[0]
-        return self.critic.backup(outputs, *self.returns(batch))

@@ -1,4 +1,4 @@
-"""Base class of algorithms with a deterministic actor: actor, target actor and noise."""
+"""Base class of algorithms with a deterministic actor: actor, target actor, noise and update."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated, Literal
@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import Bounds, OffPolicyConfig, fixed
+from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
@@ -76,6 +77,38 @@ class DeterministicAgent(OffPolicyAgent):
         if batch.pictures is not None and self.own_encoder is not None:
             following = self.encode(batch.pictures[1], self.own_encoder)
         action: Tensor = self.target_actor(following)
+        return action
+
+    @property
+    def policy_delay(self) -> int:
+        """Updates of the critics for one of the actor and of the targets."""
+        return 1
+
+    def update(self, batch: Batch) -> Metrics:
+        self.updates += 1
+        metrics = self.critic_step(self.critic_loss(batch, self.target(batch)))
+        if self.updates % self.policy_delay == 0:
+            action = self.actor(self.actor_inputs(batch))
+            value = self.acting_value(self.critics(batch.observation.detach(), action, count=1))
+            self.actor_step(self.actor_loss(batch, action, value))
+            self.soft_update(self.target_critics, self.critics)
+            self.move_actors()
+            metrics["value"] = value.detach().mean()
+        return metrics
+
+    def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
+        """The loss of the actor, for its actions in a batch and their values, (1, B)."""
+        return -value.mean()
+
+    @torch.no_grad()
+    def target(self, batch: Batch) -> Tensor:
+        """The target y, (B, heads, size)."""
+        action = self.smoothed(self.following_action(batch))
+        outputs = self.target_critics(batch.following, action)
+        return self.critic.backup(self.lowest_critic(outputs), *self.returns(batch))
+
+    def smoothed(self, action: Tensor) -> Tensor:
+        """The target's action, from that of the target actor."""
         return action
 
     def actor_body(self) -> nn.Sequential:

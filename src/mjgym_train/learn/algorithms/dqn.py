@@ -73,11 +73,9 @@ class DQN(OffPolicyAgent):
         index = bins_of(batch.action, self.bins)
         outputs = self.joint(self.utilities(self.critics, batch.observation), index)
         losses = self.critic.loss(outputs, self.target(batch))
-        loss = self.weighted(batch, losses[None]).mean()
-        self.step(self.critic_optimizer, loss)
+        metrics = self.critic_step(self.weighted(batch, losses[None]).mean())
         self.soft_update(self.target_critics, self.critics)
-        value = self.critic.value(outputs.detach()).mean()
-        return self.critic_metrics(loss) | {"value": value}
+        return metrics | {"value": self.critic.value(outputs.detach()).mean()}
 
     @torch.no_grad()
     def target(self, batch: Batch) -> Tensor:

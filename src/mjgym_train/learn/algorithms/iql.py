@@ -86,10 +86,9 @@ class IQL(OffPolicyAgent):
         actor_loss = -(gain.clamp_max(config.most_weight) * density).mean()
         self.step(self.actor_optimizer, actor_loss)
 
-        critic_loss = self.critic_loss(batch, self.target(batch))
-        self.step(self.critic_optimizer, critic_loss)
+        metrics = self.critic_step(self.critic_loss(batch, self.target(batch)))
         self.soft_update(self.target_critics, self.critics)
-        return self.critic_metrics(critic_loss) | {
+        return metrics | {
             "value_loss": value_loss.detach(),
             "actor_loss": actor_loss.detach(),
             "advantage": advantage.detach().mean(),

@@ -178,8 +178,9 @@ class OffPolicyAgent(Agent):
         """The actor's objective, (...): weighted head values of outputs (..., heads, size)."""
         return self.critic.value(outputs) @ self.head_weights
 
-    def critic_metrics(self, loss: Tensor) -> Metrics:
-        """The critics' loss, and the share of the target outside the support."""
+    def critic_step(self, loss: Tensor) -> Metrics:
+        """One step of the critics; their loss, and the share of the target outside the support."""
+        self.step(self.critic_optimizer, loss)
         values = {"critic_loss": loss.detach()}
         if isinstance(self.critic, Categorical):
             values["clipped_target"] = self.critic.clipped

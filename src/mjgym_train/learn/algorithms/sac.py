@@ -76,8 +76,7 @@ class SAC(OffPolicyAgent):
 
     def update(self, batch: Batch) -> Metrics:
         self.updates += 1
-        critic_loss = self.critic_loss(batch, self.target(batch))
-        self.step(self.critic_optimizer, critic_loss)
+        metrics = self.critic_step(self.critic_loss(batch, self.target(batch)))
 
         action, log_density = self.sample(batch.observation)
         value = self.acting_value(self.critics(batch.observation, action)).min(0).values
@@ -88,7 +87,7 @@ class SAC(OffPolicyAgent):
             self.step(self.temperature_optimizer, self.log_alpha * (entropy - self.target_entropy))
 
         self.soft_update(self.target_critics, self.critics)
-        return self.critic_metrics(critic_loss) | {
+        return metrics | {
             "value": value.detach().mean(),
             "entropy": entropy,
             "temperature": self.alpha,

@@ -19,9 +19,7 @@ import torch
 from torch import Tensor
 
 from mjgym_train.config import Count, OffPolicyConfig, fixed
-from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent, DeterministicConfig
-from mjgym_train.learn.buffer import Batch
 
 
 @dataclass(frozen=True)
@@ -57,31 +55,11 @@ class TD3(DeterministicAgent):
     def critics_count(self) -> int:
         return self.config.critics
 
-    def update(self, batch: Batch) -> Metrics:
-        critic_loss = self.critic_loss(batch, self.target(batch))
-        self.step(self.critic_optimizer, critic_loss)
-        metrics = self.critic_metrics(critic_loss)
+    @property
+    def policy_delay(self) -> int:
+        return self.config.policy_delay
 
-        self.updates += 1
-        if self.updates % self.config.policy_delay == 0:
-            action = self.actor(self.actor_inputs(batch))
-            value = self.acting_value(self.critics(batch.observation.detach(), action, count=1))
-            self.actor_step(self.actor_loss(batch, action, value))
-            self.soft_update(self.target_critics, self.critics)
-            self.move_actors()
-            metrics["value"] = value.detach().mean()
-        return metrics
-
-    def actor_loss(self, batch: Batch, action: Tensor, value: Tensor) -> Tensor:
-        """The loss of the actor, for its actions in a batch and their values, (1, B)."""
-        return -value.mean()
-
-    @torch.no_grad()
-    def target(self, batch: Batch) -> Tensor:
-        """The target y, (B, heads, size)."""
-        config = self.config
-        action = self.following_action(batch)
-        noise = torch.randn_like(action) * config.target_noise
-        noise = noise.clamp(-config.target_noise_clip, config.target_noise_clip)
-        outputs = self.target_critics(batch.following, (action + noise).clamp(-1, 1))
-        return self.critic.backup(self.lowest_critic(outputs), *self.returns(batch))
+    def smoothed(self, action: Tensor) -> Tensor:
+        clip = self.config.target_noise_clip
+        noise = torch.randn_like(action) * self.config.target_noise
+        return (action + noise.clamp(-clip, clip)).clamp(-1, 1)

@@ -12,7 +12,6 @@ from mjgym_train.learn.algorithms.agent import Metrics, require_finite
 from mjgym_train.learn.algorithms.deterministic import DeterministicAgent
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.algorithms.sac import SAC
-from mjgym_train.learn.algorithms.td3 import TD3
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.fast.layers import Array, Perceptron
 from mjgym_train.learn.fast.losses import loss_of
@@ -126,27 +125,18 @@ class Deterministic(FastUpdate):
     def update(self, batch: Batch) -> Metrics:
         self.agent.updates += 1
         observation, following = _flat(batch.observation), _flat(batch.following)
-        action = self.smoothed(np.tanh(self.target_actor.forward(following)))
+        action = np.tanh(self.target_actor.forward(following))
+        action = self.agent.smoothed(torch.from_numpy(action)).numpy()
         prediction = self.lowest(np.concatenate([following, action], 1))
         target = self.loss.target(prediction, *self.returns(batch))
         metrics = self.learn_critics(observation, batch, target)
-        delay = self.agent.config.policy_delay if isinstance(self.agent, TD3) else 1
-        if self.agent.updates % delay:
+        if self.agent.updates % self.agent.policy_delay:
             return metrics
         metrics["value"] = torch.tensor(self.learn_actor(observation))
         self.move_critics()
         for following, rate in self._following:
             lerp(following, self.actor_optimizer.parameters, rate)
         return metrics
-
-    def smoothed(self, action: Array) -> Array:
-        """The target action; TD3 adds clipped noise."""
-        agent = self.agent
-        if not isinstance(agent, TD3):
-            return action
-        clip = agent.config.target_noise_clip
-        noise = torch.randn(*action.shape).numpy() * np.float32(agent.config.target_noise)
-        return np.asarray(np.clip(action + np.clip(noise, -clip, clip), -1, 1))
 
     def learn_actor(self, observation: Array) -> float:
         """A step of the actor: maximise Q_1(s, a), a = tanh(u), so dL/du = -dQ/da (1 - a^2)."""
