@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 import time
@@ -24,11 +23,6 @@ from mjgym_train.run import Run
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 SMALL = training_runs.SMALL_REPLAY
-
-
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
 
 
 def trainer(folder, *settings, algorithm="td3", **given):
@@ -408,7 +402,6 @@ class TestCommands:
         program = "import sys; from mjgym.cli.app import main; main()"
         done = subprocess.run(
             [sys.executable, "-c", program, "evaluate", str(tmp_path / "run"), "--trust"],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
             capture_output=True,
             text=True,
             check=False,
@@ -433,9 +426,8 @@ def test_a_killed_run_goes_on(tmp_path):
     """SIGKILL, which leaves no time to save anything."""
     words = ["train", "td3", ID, *SMALL, "checkpoint_minutes=0.001", "--out", str(tmp_path / "run")]
     program = [sys.executable, "-c", "from mjgym.cli.app import main; main()", *words]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     run = Run(tmp_path / "run")
-    process = subprocess.Popen([*program, "--steps", "1000000"], env=environment)
+    process = subprocess.Popen([*program, "--steps", "1000000"])
     try:
         while not (run.policy_file.exists() and run.metrics_file.exists()):
             assert process.poll() is None
@@ -445,9 +437,7 @@ def test_a_killed_run_goes_on(tmp_path):
         process.wait()
     kept = torch.load(run.checkpoint_file, weights_only=True)["trainer"]["env_step"]
     assert kept > 0
-    subprocess.run(
-        [*program, "--steps", str(kept + 400), "--resume"], env=environment, check=True, timeout=300
-    )
+    subprocess.run([*program, "--steps", str(kept + 400), "--resume"], check=True, timeout=300)
     steps = [row.env_step for row in run.metrics()]
     assert steps == sorted(steps)
     assert torch.load(run.checkpoint_file, weights_only=True)["trainer"]["env_step"] >= kept + 400

@@ -27,11 +27,6 @@ WALKER = "l2m/walk_planar-fast-v0"
 FALLING = {"init_pose": [3.0, 0, 0.9, 1.2, *[0] * 8], "max_episode_steps": 26}
 
 
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
-
-
 def collector(n, id=WALKER, repeat=REPEAT, **env):
     settings = {"num_envs": n, "action_repeat": repeat, "stagger": False, "threads": 1, "env": env}
     return Collector(config.read(TD3Config, algorithm="td3", id=id, steps=1, **settings))

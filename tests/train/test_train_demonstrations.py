@@ -33,12 +33,6 @@ SMALL = ("env.max_episode_steps=60", "log_every=100", "batch_size=32", "evaluati
 CLONING = (*SMALL, "chunk=3")
 
 
-@pytest.fixture(autouse=True)
-def _one_thread_one_seed():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 @pytest.fixture(scope="module")
 def recorded():
     return demonstrated.episodes()

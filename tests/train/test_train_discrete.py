@@ -23,12 +23,6 @@ pytestmark = pytest.mark.torch
 B, M, SIZE, N = 7, 2, 4, 3
 
 
-@pytest.fixture(autouse=True)
-def _one_thread_one_seed():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def batch(bins, weight=None):
     """Random transitions over up to three steps."""
     steps = torch.randint(1, N + 1, (B,))

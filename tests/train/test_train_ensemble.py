@@ -33,12 +33,6 @@ SIZE, ACTIONS = 3, 2
 LOW, HIGH = np.array([-1.0, 0.0], np.float32), np.array([1.0, 5.0], np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def made(*settings, algorithm="td3"):
     cls = algorithms.find(algorithm)
     plain = ("average_rate=null", "exploration={gaussian: 1}") * (algorithm == "td3")
@@ -99,7 +93,7 @@ class TestMembers:
             ("ensemble=[{seed: 2}]", "ensemble: seed is the same for all agents"),
             ("ensemble=[{data_share: 0.2}]", "ensemble: data_share is the same for all agents"),
             ("ensemble=[{}, {n_step: 0}]", "ensemble[1]: n_step: must be at least 1"),
-            ("ensemble=[{}, {algorithm: sak}]", "ensemble[1]: there is no algorithm 'sak'; did"),
+            ("ensemble=[{}, {algorithm: sak}]", "ensemble[1]: algorithm: there is no 'sak'; did"),
             ("ensemble=[{algorithm: ppo}]", "ensemble[0]: ppo does not learn from a buffer that"),
             ("ensemble=[{algorithm: iql}]", "ensemble[0]: iql does not learn from a buffer that"),
             (

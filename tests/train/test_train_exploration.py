@@ -22,12 +22,6 @@ INPUTS, ACTIONS = 6, 3
 PARAMETER = {"exploration": {"parameter": 1}}
 
 
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def made(*, hidden=(32, 32), layer_norm=True, exploration=None, **settings):
     body = perceptron(INPUTS, hidden, ACTIONS, layer_norm=layer_norm)
     exploration = exploration or {"gaussian": 1}

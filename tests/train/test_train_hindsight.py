@@ -21,12 +21,6 @@ REACHER = "dmc/reacher-easy-v0"
 GOAL = -1.0  # both numbers of the goals that are set
 
 
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def distance(achieved, desired, info):
     """The reward of the stories: which of them, and how far apart."""
     assert info == {}

@@ -8,7 +8,6 @@ import warnings
 from pathlib import Path
 
 import pytest
-import torch
 
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies.run_errors import DivergedError, RunError
@@ -28,11 +27,6 @@ with atomic.held(sys.argv[1]):
     print("held", flush=True)
     time.sleep(600)
 """
-
-
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
 
 
 @pytest.fixture

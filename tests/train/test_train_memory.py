@@ -19,12 +19,6 @@ MEMORY = ("history_actions=true", "network=gru", "history=3", "hidden=[12, 8]")
 LOW, HIGH = np.array([-1.0, 0.0], np.float32), np.array([1.0, 5.0], np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread_one_seed():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def test_an_observation_has_the_action_before_it():
     """Zero at the start of each episode; what was done last is in `following` at its end."""
     settings = [*SMALL, "history_actions=true", "history=2", "stagger=false"]

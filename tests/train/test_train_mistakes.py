@@ -24,11 +24,6 @@ from mjgym_train.run import Run, code_of
 pytestmark = pytest.mark.torch
 
 
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
-
-
 def train(folder, *words, code=0):
     return mjgym_("train", "td3", ID, *SMALL_REPLAY, "--out", folder, *words, code=code)
 
@@ -467,7 +462,6 @@ def test_a_full_disk(tmp_path):
     words = ["train", "td3", ID, *SMALL_REPLAY, "--steps", "80", "--out", str(tmp_path / "run")]
     done = subprocess.run(
         [sys.executable, "-B", "-c", program, *words],  # or half of a module's bytecode stays
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         capture_output=True,
         text=True,
         check=False,

@@ -24,12 +24,6 @@ from mjgym_train.learn.rollout import Rollout, advantages
 pytestmark = pytest.mark.torch
 
 
-@pytest.fixture(autouse=True)
-def _one_thread_one_seed():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def rollout(agent, steps=6, n=3, reward=None):
     """A rollout of the agent over observations that depend on nothing."""
     observation = torch.randn(steps, n, 1, agent.inputs)

@@ -22,12 +22,6 @@ from mjgym_train.learn.normalization import FLOOR, Normalizer
 pytestmark = pytest.mark.torch
 
 
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 class TestSettings:
     def test_later_ones_win(self, tmp_path):
         first, second = tmp_path / "a.yaml", tmp_path / "b.yaml"

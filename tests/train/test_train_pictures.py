@@ -21,12 +21,6 @@ from mjgym_train.learn.pictures import Encoder, random_shift
 pytestmark = pytest.mark.torch
 
 
-@pytest.fixture(autouse=True)
-def _one_thread_one_seed():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def pictures(*shape):
     return torch.randint(256, shape, dtype=torch.uint8)
 

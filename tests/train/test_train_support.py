@@ -10,12 +10,6 @@ from mjgym_train.learn.algorithms.td3 import TD3Config
 pytestmark = pytest.mark.torch
 
 
-@pytest.fixture(autouse=True)
-def _few_threads():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def bounds(*numbers, begun=False, **settings):
     """Bounds of a support for extremes of rewards, then of returns."""
     low, high, low_sum, high_sum = numbers

@@ -21,12 +21,6 @@ pytestmark = pytest.mark.torch
 LOW, HIGH = np.array([-1.0, 0.0], np.float32), np.array([1.0, 5.0], np.float32)
 
 
-@pytest.fixture(autouse=True)
-def _one_thread_one_seed():
-    torch.set_num_threads(1)
-    torch.manual_seed(0)
-
-
 def made(algorithm, *settings, sizes=(3, 2), files=()):
     cls = algorithms.find(algorithm)
     return cls(config.read(cls.Config, files, ["hidden=[8, 6]", *settings]), *sizes)

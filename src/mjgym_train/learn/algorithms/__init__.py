@@ -3,8 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mjgym.policies.run_errors import ConfigError
-from mjgym.util import code_references
-from mjgym.util.suggestions import or_else
+from mjgym_train.learn.named_classes import imported
 
 if TYPE_CHECKING:
     from mjgym_train.learn.algorithms.agent import Agent
@@ -28,17 +27,11 @@ ALGORITHMS = {
 
 def find(name: str) -> "type[Agent]":
     """Look up an algorithm by name, or a custom one as "module:Class"."""
-    reference = name
-    if ":" not in name:
-        if name.lower() not in ALGORITHMS:
-            raise ConfigError(f"there is no algorithm {name!r}{or_else(name, ALGORITHMS)}")
-        reference = f"{__name__}.{name.lower()}:{ALGORITHMS[name.lower()]}"
+    own = ALGORITHMS.get(name.lower())
+    reference = f"{__name__}.{name.lower()}:{own}" if own else name
+    algorithm = imported(reference, "algorithm", ALGORITHMS)
     from mjgym_train.learn.algorithms.agent import Agent
 
-    try:
-        algorithm = code_references.load(reference)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(f"algorithm {name}: {error}") from error
-    if not (isinstance(algorithm, type) and issubclass(algorithm, Agent)):
+    if not issubclass(algorithm, Agent):
         raise ConfigError(f"algorithm {name}: it is no subclass of {Agent.__module__}:Agent")
     return algorithm

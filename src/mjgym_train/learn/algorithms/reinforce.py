@@ -17,7 +17,7 @@ from mjgym_train.config import OnPolicyConfig
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
 from mjgym_train.learn.distributions import BANG_OFF_BANG
-from mjgym_train.learn.rollout import Rollout
+from mjgym_train.learn.rollout import Rollout, advantages
 
 
 @dataclass(frozen=True)
@@ -42,15 +42,11 @@ class Reinforce(OnPolicyAgent):
 
     def update(self, rollout: Rollout) -> Iterator[Metrics]:
         config = self.config
-        returns = torch.zeros_like(rollout.reward)
-        complete = torch.zeros_like(rollout.ended)
-        after, done = returns[0], complete[0]
-        for t in reversed(range(len(returns))):
-            ended = rollout.ended[t]
-            after = returns[t] = rollout.reward[t] + config.discount * torch.where(ended, 0, after)
-            done = complete[t] = done | ended
+        complete = rollout.ended.flip(0).cumsum(0).flip(0) > 0  # an end follows in the rollout
         if not complete.any():
             return
+        worth_nothing = torch.zeros_like(rollout.reward)
+        returns = advantages(rollout, worth_nothing, worth_nothing, config.discount, gae_lambda=1)
         gain = returns[complete]
         gain = (gain - gain.mean()) / (gain.std(correction=0) + 1e-8)
         policy = self.distribution(rollout.observation[complete])
