@@ -14,7 +14,7 @@ import torch
 
 from helpers.stories import assert_same_batch
 from helpers.training_runs import FILES, ID, SMALL, SMALL_REPLAY, mjgym_
-from mjgym.policies.run_errors import ConfigError, RunError
+from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym_train import config, evaluation, metrics
 from mjgym_train.learn import algorithms, cluster
 from mjgym_train.learn.actors import (
@@ -29,6 +29,7 @@ from mjgym_train.learn.actors import (
 )
 from mjgym_train.learn.buffer import ReplayBuffer
 from mjgym_train.learn.cluster import ATTEMPTS, TRAINER, ClusterTrainer
+from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.trainer import Progress
 from mjgym_train.learn.training import make_trainer
 from mjgym_train.run import Run
@@ -218,6 +219,24 @@ class TestWithoutRay:
         self.learner(tmp_path / "run", read(), resume=True).train()
         rows = [r for r in Run(tmp_path / "run").metrics() if r.metric == "training/mark"]
         assert [row.env_step for row in rows] == [0]
+
+    def test_fragments_say_which_episodes_diverged(self, tmp_path, monkeypatch):
+        step = Collector.step
+
+        def diverging(collector, action):
+            transition = step(collector, action)
+            collector.diverged = transition.ended
+            return transition
+
+        monkeypatch.setattr(Collector, "step", diverging)
+        settings = read("evaluations=2", "env.max_episode_steps=5", steps=8000)
+        made = self.learner(tmp_path / "run", settings)
+        with (
+            pytest.warns(UserWarning, match="100% of the episodes diverged"),
+            pytest.raises(DivergedError, match="the last 10 episodes of every sub-environment"),
+        ):
+            made.train()
+        assert made.env_step <= 2 * 4 * 5 * 13
 
     def test_seeds_follow_from_the_runs_the_index_and_the_steps(self):
         def first(index, env_step, **given):

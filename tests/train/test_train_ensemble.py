@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import mostly_slow
 from helpers.stories import Story
 from helpers.training_runs import (
     ID,
@@ -67,6 +66,32 @@ def in_histories(batch):
         name: getattr(batch, name).unflatten(1, (-1, SIZE)) for name in ("observation", "following")
     }
     return dataclasses.replace(batch, **apart)
+
+
+@torch.no_grad()
+def varied(agent):
+    """The agents far from their start, where actors all act alike and critics expect the same."""
+    for own in agent.members:
+        for body in (own.actor_body(), *own.critics.bodies):
+            body[-1].weight.add_(torch.randn_like(body[-1].weight))
+    agent.normalizer.update(2 * torch.randn(50, SIZE) + 1)
+
+
+@torch.no_grad()
+def proposals(agent, stack):
+    """Each agent's proposals, (n, k, ACTIONS), and the mean value of all critics of some."""
+    seen = [own.normalizer(stack[:, -own.config.history :]) for own in agent.members]
+    pairs = list(zip(agent.members, seen, strict=True))
+
+    @torch.no_grad()
+    def values(candidates):
+        totals = [
+            sum(own.acting_value(own.critics(x, one)).mean(0) for own, x in pairs)
+            for one in candidates.unbind(1)
+        ]
+        return torch.stack(totals, 1) / len(pairs)
+
+    return torch.stack([own.actor(x) for own, x in pairs], 1), values
 
 
 class TestMembers:
@@ -153,56 +178,6 @@ class TestActing:
             agent.act(torch.randn(6, 1, SIZE))
         factors = [own.exploration.factor() for own in agent.members]
         assert factors == pytest.approx([0.75, 0.875, 0.75, 0.75])
-
-    @pytest.mark.parametrize(
-        ("critic", "discounting"),
-        mostly_slow(
-            itertools.product(("mean", "categorical", "quantile"), ("exponential", "hyperbolic")),
-            [("quantile", "exponential")],
-        ),
-    )
-    def test_together_they_take_what_is_best_on_average(self, critic, discounting, tmp_path):
-        """Brute force over the agents' proposals, with PyTorch's networks."""
-        agent, _ = made(
-            "ensemble=[{history: 1}, {history: 3}, {hidden: [6, 6]}]",
-            f"critic={critic}",
-            f"discounting={discounting}",
-            "acting_value=mean",
-            "value_max=5",
-        )
-        with torch.no_grad():  # actors at their start all act alike, and critics expect the same
-            for own in agent.members:
-                for body in (own.actor_body(), *own.critics.bodies):
-                    body[-1].weight.add_(torch.randn_like(body[-1].weight))
-        agent.normalizer.update(2 * torch.randn(50, SIZE) + 1)
-        agent.policy(LOW, HIGH).save(tmp_path / "policy.npz")
-        together = policy.load(tmp_path / "policy.npz")
-        past = [torch.randn(40, SIZE)] * 3
-        chosen = set()
-        for _ in range(4):
-            now = torch.randn(40, SIZE)
-            past = [*past[1:], now] if chosen else [now] * 3
-            stack = torch.stack(past, 1)
-            action = together(now.numpy())
-            for row in range(40):
-                seen = [
-                    own.normalizer(stack[row : row + 1, -own.config.history :])
-                    for own in agent.members
-                ]
-                with torch.no_grad():
-                    proposals = [own.actor(x) for own, x in zip(agent.members, seen, strict=True)]
-                    values = [
-                        sum(
-                            float(own.acting_value(own.critics(x, proposal)).mean())
-                            for own, x in zip(agent.members, seen, strict=True)
-                        )
-                        for proposal in proposals
-                    ]
-                best = int(np.argmax(values))
-                chosen.add(best)
-                wanted = LOW + (proposals[best][0].numpy() + 1) / 2 * (HIGH - LOW)
-                np.testing.assert_allclose(action[row], wanted, atol=1e-4)
-        assert len(chosen) > 1  # none is the best everywhere
 
     def test_a_row_does_not_depend_on_the_others(self):
         agent, _ = made("ensemble=[{history: 2}, {hidden: [256, 256]}]")
@@ -422,30 +397,17 @@ class TestMixtures:
             "ensemble=[{}, {algorithm: ddpg, history: 2}, {hidden: [6]}]",
             f"ensemble_acting={acting}",
             "exploration={none: 1}",
-            "acting_value=mean",
+            "num_envs=40",
             *settings,
         )
-        with torch.no_grad():
-            for own in agent.members:
-                for body in (own.actor_body(), *own.critics.bodies):
-                    body[-1].weight.add_(torch.randn_like(body[-1].weight))
-        agent.normalizer.update(2 * torch.randn(50, SIZE) + 1)
-        stack = torch.randn(6, 2, SIZE)
-        with torch.no_grad():
-            seen = [own.normalizer(stack[:, -own.config.history :]) for own in agent.members]
-            pairs = list(zip(agent.members, seen, strict=True))
-            proposed = torch.stack([own.actor(x) for own, x in pairs], 1)
-            values = sum(
-                torch.stack(
-                    [own.acting_value(own.critics(x, proposed[:, k])).mean(0) for k in range(3)], 1
-                )
-                for own, x in pairs
-            )
-        return agent, stack, proposed, values / 3
+        varied(agent)
+        stack = torch.randn(40, 2, SIZE)
+        proposed, values = proposals(agent, stack)
+        return agent, stack, proposed, values(proposed)
 
     def test_all_propose_everywhere(self):
         agent, *_ = self.acted("mean")
-        assert [own.config.num_envs for own in agent.members] == [6, 6, 6]
+        assert [own.config.num_envs for own in agent.members] == [40, 40, 40]
 
     def test_mixtures_are_proposed_too(self, tmp_path):
         """Brute force: of three proposals and their means in pairs, that of the highest value."""
@@ -456,21 +418,15 @@ class TestMixtures:
                     parameter.mul_(4).add_(torch.randn_like(parameter))
         agent.policy(LOW, HIGH).save(tmp_path / "policy.npz")
         together, mixed = policy.load(tmp_path / "policy.npz"), 0
-        for _ in range(20):
-            stack = torch.randn(6, 2, SIZE)
-            with torch.no_grad():
-                seen = [own.normalizer(stack[:, -own.config.history :]) for own in agent.members]
-                pairs = list(zip(agent.members, seen, strict=True))
-                first, second, third = (own.actor(x) for own, x in pairs)
-                means = (first + second) / 2, (first + third) / 2, (second + third) / 2
-                candidates = torch.stack([first, second, third, *means], 1)
-                values = [
-                    sum(own.acting_value(own.critics(x, one)).mean(0) for own, x in pairs)
-                    for one in candidates.unbind(1)
-                ]
-            chosen = torch.stack(values, 1).argmax(1)
+        for _ in range(3):
+            stack = torch.randn(40, 2, SIZE)
+            proposed, values = proposals(agent, stack)
+            first, second, third = proposed.unbind(1)
+            means = (first + second) / 2, (first + third) / 2, (second + third) / 2
+            candidates = torch.stack([first, second, third, *means], 1)
+            chosen = values(candidates).argmax(1)
             mixed += int(chosen.ge(3).sum())
-            wanted = candidates[torch.arange(6), chosen]
+            wanted = candidates[torch.arange(40), chosen]
             torch.testing.assert_close(agent.act(stack), wanted, atol=1e-4, rtol=1e-3)
             together.begin()
             together(stack[:, 0].numpy())
@@ -478,13 +434,27 @@ class TestMixtures:
             np.testing.assert_allclose(together(stack[:, 1].numpy()), scaled, atol=1e-3)
         assert mixed > 5
 
-    @pytest.mark.parametrize("acting", ["critics", "mean", "softmax"])
-    def test_together(self, acting, tmp_path):
+    @pytest.mark.parametrize(
+        ("acting", "critic", "discounting"),
+        [
+            *itertools.product(
+                ["critics"], ("mean", "categorical", "quantile"), ("exponential", "hyperbolic")
+            ),
+            ("mean", "categorical", "exponential"),
+            ("softmax", "quantile", "hyperbolic"),
+        ],
+    )
+    def test_together(self, acting, critic, discounting, tmp_path):
         """In training without noise, and as the policy of the run's file."""
-        agent, stack, proposed, values = self.acted(acting, "ensemble_temperature=0.5")
+        settings = (f"critic={critic}", f"discounting={discounting}", "value_max=5")
+        agent, stack, proposed, values = self.acted(
+            acting, "ensemble_temperature=0.5", "acting_value=mean", *settings
+        )
+        best = values.argmax(1)
+        assert len(best.unique()) > 1  # no agent's is the best everywhere
         weights_ = {
-            "critics": torch.nn.functional.one_hot(values.argmax(1), 3).float(),
-            "mean": torch.full((6, 3), 1 / 3),
+            "critics": torch.nn.functional.one_hot(best, 3).float(),
+            "mean": torch.full((40, 3), 1 / 3),
             "softmax": (values / 0.5).softmax(1),
         }[acting]
         wanted = (weights_[..., None] * proposed).sum(1)
@@ -497,8 +467,8 @@ class TestMixtures:
         np.testing.assert_allclose(action, scaled, atol=1e-4)
 
     def test_an_episode_has_one_agent(self):
-        agent, stack, proposed, _ = self.acted("episodes", "num_envs=6")
-        rows = torch.arange(6)
+        agent, stack, proposed, _ = self.acted("episodes")
+        rows = torch.arange(40)
         for _ in range(3):
             assert torch.equal(agent.act(stack), proposed[rows, agent.acting])
         before, drawn_ = agent.acting.clone(), set()

@@ -10,12 +10,9 @@ from pathlib import Path
 import pytest
 
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
-from mjgym.policies.run_errors import DivergedError, RunError
+from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
-from mjgym_train import config, metrics
-from mjgym_train.learn import algorithms
-from mjgym_train.learn.actors import Learner, Sampler, weights
-from mjgym_train.learn.collector import Collector
+from mjgym_train import metrics
 from mjgym_train.run import Run
 
 pytestmark = pytest.mark.torch
@@ -182,39 +179,3 @@ def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkey
     assert len(told) == 1
     shares = [m.value for m in Run(tmp_path / "own").metrics() if m.metric == metrics.DIVERGED]
     assert max(shares) > 0
-
-
-@pytest.mark.slow
-def test_fragments_of_samplers_say_which_episodes_diverged(tmp_path, monkeypatch):
-    settings = config.read(
-        algorithms.find("td3").Config,
-        (),
-        [*SMALL_REPLAY, "env.max_episode_steps=5"],
-        algorithm="td3",
-        id=ID,
-        steps=8000,
-    )
-    actors = [Sampler(settings, k, None) for k in range(2)]
-    step = Collector.step
-
-    def diverging(collector, action):
-        transition = step(collector, action)
-        collector.diverged = transition.ended
-        return transition
-
-    monkeypatch.setattr(Collector, "step", diverging)
-    turn = iter(range(10**6))
-
-    def take():
-        index = next(turn) % 2
-        return index, actors[index].collect(weights(made.agent), made.env_step)[0]
-
-    run = Run(tmp_path / "run")
-    run.create(settings)
-    made = Learner(run, settings, samplers=2, take=take, resume=False)
-    with (
-        pytest.warns(UserWarning, match="100% of the episodes diverged"),
-        pytest.raises(DivergedError, match="the last 10 episodes of every sub-environment"),
-    ):
-        made.train()
-    assert made.env_step <= 2 * 4 * 5 * 13
