@@ -17,7 +17,7 @@ from mjgym.rotations import norm, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row
+from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, uniform_columns
 from mjgym.variation import Uniform, factor, shared
 
 # Servos: stiffness (N m/rad) and damping (N m s/rad) of all joints but those with these names.
@@ -191,9 +191,7 @@ class HumanoidJoystick(Joystick):
     def initialize(self, v: SingleView, rng: Any) -> None:
         super().initialize(v, rng)
         v.qpos[ROOT:] *= rng.uniform(*BENT, len(self.rest))
-        commands = np.stack(
-            [rng.uniform(*span, COMMANDS) for span in (FORWARD, SIDEWAYS, TURNING)], axis=-1
-        )
+        commands = uniform_columns(rng, (FORWARD, SIDEWAYS, TURNING), COMMANDS)
         commands[rng.random(COMMANDS) < STANDING] = 0.0
         if self.command is not None:
             commands[:] = self.command

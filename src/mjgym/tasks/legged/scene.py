@@ -223,6 +223,14 @@ def servo_actions(robot: LeggedRobot, scales: np.ndarray, largest: float) -> tup
     )  # fmt: skip
 
 
+def uniform_columns(
+    rng: np.random.Generator, spans: Sequence[tuple[float, float]], rows: int
+) -> np.ndarray:
+    """Draw numbers between a low and a high end for each column, column by column."""
+    low, high = np.array(spans).T[..., None]
+    return rng.uniform(low, high, (len(spans), rows)).T
+
+
 def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:
     """A row of the numbers that an episode has drawn, by its number, (..., columns).
 

@@ -25,6 +25,7 @@ from mjgym.tasks.legged.scene import (
     ROOT,
     CommandedTask,
     drawn_row,
+    uniform_columns,
 )
 from mjgym.tasks.legged.servos import ITSELF, ServoTask, hard_steps
 from mjgym.variation import Distribution, Uniform
@@ -218,13 +219,11 @@ class Velocity(CommandedTask, ServoTask):
         return {"command": command, "drawn": row, "left": np.array(FOREVER)}
 
     def _draw_commands(self, rng: Any, ranges: tuple[tuple[float, float], ...]) -> np.ndarray:
-        drawn = np.zeros((COMMANDS, COLUMNS))
-        spans = zip((VX, VY, WZ, TARGET), (*ranges, (-pi, pi)), strict=True)
-        for column, span in spans:
-            drawn[:, column] = rng.uniform(*span, COMMANDS)
-        drawn[:, HEADS] = rng.random(COMMANDS) < HEADING
-        drawn[:, STANDS] = rng.random(COMMANDS) < STANDING
-        forward = rng.random(COMMANDS) < FORWARD
+        drawn = np.empty((COMMANDS, COLUMNS))
+        drawn[:, [VX, VY, WZ, TARGET]] = uniform_columns(rng, (*ranges, (-pi, pi)), COMMANDS)
+        kinds = rng.random((3, COMMANDS))
+        drawn[:, HEADS], drawn[:, STANDS] = kinds[0] < HEADING, kinds[1] < STANDING
+        forward = kinds[2] < FORWARD
         drawn[forward, VX] = np.maximum(np.abs(drawn[forward, VX]), SLOWEST_FORWARD)
         drawn[forward, VY] = drawn[forward, WZ] = 0.0
         drawn[:, HELD] = rng.uniform(*HOLD, COMMANDS)
