@@ -389,7 +389,8 @@ class Single:
     def unbounded(self) -> str:
         """The field of the state that holds a number that the engine calls bad; "" if none does."""
         for name in self._bounded:
-            if not np.abs(getattr(self.data, name)).max(initial=0) <= HUGE:
+            values = getattr(self.data, name)
+            if np.count_nonzero(np.abs(values) <= HUGE) < values.size:
                 return name
         return ""
 
