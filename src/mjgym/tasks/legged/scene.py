@@ -228,7 +228,7 @@ def uniform_columns(
 ) -> np.ndarray:
     """Draw numbers between a low and a high end for each column, column by column."""
     low, high = np.array(spans).T[..., None]
-    return rng.uniform(low, high, (len(spans), rows)).T
+    return (low + (high - low) * rng.random((len(spans), rows))).T
 
 
 def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:
