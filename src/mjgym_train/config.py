@@ -118,7 +118,7 @@ class RunSettings(Settings):
     torch_threads: Count = 1  # for learning; more only pay off on idle cores
     matmul_precision: Literal["highest", "high", "medium"] = "highest"  # PyTorch's, of float32
     stagger: bool = fixed(True)  # desynchronise the ends of episodes
-    evaluations: Count = 20  # during training, equally spaced in the budget
+    evaluations: Natural = 20  # during training, equally spaced in the budget; 0: none
     evaluation_episodes: Annotated[int, Bounds(1, MAX_EVALUATION_EPISODES)] = 20  # each time
     keep_policies: bool = False  # keep the policy of each evaluation, with its critics
     log_every: Count = 2_000  # environment steps between two lines of training metrics
@@ -292,8 +292,9 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     # Of the target networks towards the trained ones at each update.
     target_rate: Annotated[float, Bounds(above=0, high=1)] = 0.02
     target_period: Count | None = None  # updates between hard copies; None: soft ones
-    # Updates by PyTorch or by compiled loops; "auto" prefers the loops, "fast" requires them.
-    engine: Literal["auto", "fast", "torch"] = "auto"
+    # Updates by PyTorch, by its CUDA graphs or by compiled loops; "auto" takes the loops where they
+    # are possible, else PyTorch.
+    engine: Literal["auto", "fast", "torch", "graph"] = "auto"
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
     # Who acts in training: each agent in its share of the sub-environments, one agent per episode,
     # or all together: by the proposal of highest value, by that of proposals and of their means in

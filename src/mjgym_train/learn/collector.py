@@ -201,7 +201,7 @@ class Collector:
 
     def _following(self, now: Tensor, ended: Tensor, final: Any) -> Tensor:
         if isinstance(final, Tensor):  # a whole batch
-            return torch.where(ended[:, None], final.to(self._kind), now)
+            return torch.where(_beside(ended, now), final.to(self._kind), now)
         following = now.clone()
         last = np.stack([joined(seen) for seen in final[ended.cpu().numpy()]])
         following[ended] = self._tensor(last).to(self._kind)
@@ -231,7 +231,7 @@ _KEPT = ("stack", "_sums", "_age", "_whole")
 def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     """Add a control step to the accumulated ones, where the episode has not ended."""
     now, following, rewards, terminated, diverged, ended = whole
-    over = ended.view(-1, *(1,) * (now.ndim - 1))
+    over = _beside(ended, now)
     return (
         torch.where(over, now, step[0]),
         torch.where(over, following, step[1]),
@@ -240,6 +240,11 @@ def _continued(whole: tuple[Tensor, ...], step: tuple[Tensor, ...]) -> tuple[Ten
         diverged | (step[4] & ~ended),
         ended | step[5],
     )
+
+
+def _beside(mask: Tensor, observation: Tensor) -> Tensor:
+    """A mask of sub-environments, (n,), with as many axes as their observations."""
+    return mask.view(-1, *(1,) * (observation.ndim - 1))
 
 
 def _size(space: Any) -> Size:
