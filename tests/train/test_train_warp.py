@@ -83,6 +83,21 @@ def test_observations_are_not_copied():
     collector.close()
 
 
+def test_images_at_the_end_of_an_episode_are_its_last():
+    images = ("env.observation=pixels", "env.pixels={width: 32, height: 33}", "stagger=false")
+    collector = Collector(settings(*WARP, *images))
+    start = collector.begin()
+    for _ in range(LIMIT):
+        transition = collector.step(torch.ones(N, 1, device=collector.device))
+    assert transition.ended.all()
+    assert transition.following.shape == (N, 33, 32, 3)
+    before = [torch.equal(a, b) for a, b in zip(transition.following, start, strict=True)]
+    assert before == [False] * N
+    assert transition.following.dtype == collector.observation.dtype == torch.uint8
+    assert not torch.equal(transition.following, collector.observation)
+    collector.close()
+
+
 @pytest.mark.parametrize("algorithm", OF_ALGORITHM)
 def test_the_command_trains_goes_on_and_evaluates(algorithm, tmp_path):
     run = str(tmp_path / "run")

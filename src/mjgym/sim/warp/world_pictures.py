@@ -19,13 +19,16 @@ class Pictures:
     or reflections, and no antialiasing.
 
     Args:
-        scene: the model with its textures.
+        scene: the model with its textures, for these images alone.
         engine: the worlds' model, for geom sizes, which may be per world.
         worlds: the engine's state of the worlds.
-        shadows: whether lights cast shadows.
+        shadows: whether lights cast shadows; without them, surfaces that reflect are darker.
     """
 
     def __init__(self, scene: mujoco.MjModel, engine: Any, worlds: Any, *, shadows: bool) -> None:
+        if not shadows:
+            # OpenGL leaves out the share of a surface's colour that it would reflect, too.
+            scene.mat_rgba[:, :3] *= 1 - scene.mat_reflectance[:, None]
         self._scene, self._worlds, self._shadows = scene, worlds, shadows
         self._model = put(scene, {})
         self._model.geom_size = engine.geom_size
