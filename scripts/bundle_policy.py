@@ -73,7 +73,7 @@ class TorchPolicy(Policy):
         }
         super().__init__([], *raw, like.low, like.high, like.history, **plans)
         agent = algorithms.find(run.settings()["algorithm"])
-        settings = config.read_run(agent.Config, run.config_file)
+        settings = config.read(agent.Config, [run.config_file])
         checkpoint = torch.load(run.checkpoint_file, weights_only=True)["agent"]
         # The last entries, which only the critic sees.
         self._unseen = len(checkpoint["modules"]["normalizer.mean"]) - size

@@ -26,9 +26,6 @@ MAX_WIDTH = 65_536  # of a layer: 1e9 would exhaust memory before any check
 FIXED = {"fixed": True}
 """Metadata of a field that a checkpoint fixes: a resumed run cannot change it."""
 
-BEFORE = "before"
-"""Key of a field's metadata: its value in runs older than the setting."""
-
 
 def fixed(default: Any) -> Any:
     """A field that a checkpoint fixes; its default is copied."""
@@ -142,7 +139,7 @@ class NetworkSettings(Settings):
     activation: Literal["relu", "leaky_relu", "elu", "silu", "gelu", "tanh"] = fixed("relu")
     normalize_observations: bool = fixed(True)
     # Clipping of normalised observations, in standard deviations; None: no clipping.
-    clip_observations: Positive | None = field(default=10.0, metadata={**FIXED, BEFORE: None})
+    clip_observations: Positive | None = fixed(10.0)
     # Factors of normalised observation entries, by name.
     entry_weights: dict[str, float] = field(default_factory=dict, metadata=FIXED)
     learning_rate: Positive = 3e-4
@@ -389,23 +386,6 @@ class OnPolicyConfig(Config):
     value_scale: Positive | None = fixed(None)  # unit of values; None: 1 / (1 - discount)
 
 
-def read_run(
-    cls: type[C],
-    file: Path,
-    files: Iterable[str | Path] = (),
-    settings: Iterable[str] = (),
-    **given: Any,
-) -> C:
-    """Settings of an earlier run with overrides; see `read`."""
-    known = {name for name, _, _ in entries(file)}
-    added = {
-        f.name: f.metadata[BEFORE]
-        for f in dataclasses.fields(cls)
-        if BEFORE in f.metadata and f.name not in known
-    }
-    return read(cls, [file, *files], settings, _first=added, **given)
-
-
 def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], where: str) -> C:
     """Settings with overrides."""
     whole = dict(values)
@@ -459,15 +439,13 @@ def read(
     cls: type[C],
     files: Iterable[str | Path] = (),
     settings: Iterable[str] = (),
-    *,
-    _first: Mapping[str, Any] | None = None,
     **given: Any,
 ) -> C:
     """Settings from YAML files, from "name=value" each, and others; later ones win.
 
     "env.speed=2" sets one entry of a mapping.
     """
-    values: dict[str, Any] = dict(_first or {})
+    values: dict[str, Any] = {}
     places: dict[str, str] = {}  # where each was set last
     for file in files:
         for name, value, where in entries(Path(file)):

@@ -495,14 +495,6 @@ def test_a_buffer_that_never_holds_enough_to_learn():
     config.read(_config("td3"), (), ["buffer_size=1016", *words[1:]])
 
 
-def test_a_run_from_before_there_was_a_setting_goes_on_without(run):
-    file = Run(run).config_file
-    lines = [s for s in file.read_text().splitlines() if not s.startswith("clip_observations")]
-    file.write_text("\n".join(lines))
-    assert config.read_run(_config("td3"), file).clip_observations is None
-    assert config.read(_config("td3")).clip_observations == 10
-
-
 def test_weights_of_entries():
     """Each number of an entry has its weight, in the order of the observation."""
     words = {"algorithm": "td3", "id": "dmc/cartpole-balance-v0", "steps": 1, "num_envs": 2}

@@ -309,13 +309,6 @@ class TestNormalizer:
         again.load_state_dict(normalizer.state_dict())
         assert torch.equal(again(x), normalizer(x))
 
-    def test_a_checkpoint_from_before_there_were_weights(self):
-        normalizer, again = Normalizer(3), Normalizer(3)
-        normalizer.update(torch.randn(9, 3))
-        state = {k: v for k, v in normalizer.state_dict().items() if k != "weight"}
-        again.load_state_dict(state)
-        assert torch.equal(again(torch.ones(3)), normalizer(torch.ones(3)))
-
     def test_without_it_observations_stay(self):
         normalizer = Normalizer(3, enabled=False)
         normalizer.update(torch.randn(9, 3))

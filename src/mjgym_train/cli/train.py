@@ -267,7 +267,7 @@ def _resumed(
 ) -> "tuple[Run, Config]":
     """A run that continues, possibly with changed settings such as a longer budget."""
     from mjgym.policies.run_errors import ConfigError, RunError
-    from mjgym_train.config import BUDGETS, differences, read_run
+    from mjgym_train.config import BUDGETS, differences, read
     from mjgym_train.learn import algorithms
     from mjgym_train.run import Run
 
@@ -288,10 +288,10 @@ def _resumed(
     if set(BUDGETS) & set(given):
         given = dict.fromkeys(BUDGETS) | given
     try:
-        before = read_run(cls, run.config_file)
+        before = read(cls, [run.config_file])
     except ConfigError as error:
         raise RunError(str(error)) from None
-    config = read_run(cls, run.config_file, files, settings, **given)
+    config = read(cls, [run.config_file, *files], settings, **given)
     if different := differences(config, before):
         raise RunError(
             f"{folder} cannot be continued with other settings: {'; '.join(different)}. Leave"

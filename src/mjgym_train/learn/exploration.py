@@ -100,12 +100,10 @@ def made_noise(name: str, config: ExplorationSettings, n: int, action_size: int)
         raise ConfigError(
             f"exploration: {name} is no torch.nn.Module, whose buffers checkpoints keep"
         )
-    # nn.Module's own forward takes anything.
-    has_forward = cls.forward is not nn.Module.forward
     methods = {"begin": ("begun",), "forward": ("action", "inputs", "factor")}
     for method, wanted in methods.items():
         found = getattr(cls, method, None)
-        if not callable(found) or (method == "forward" and not has_forward):
+        if not callable(found) or found is nn.Module.forward:  # which takes anything
             raise ConfigError(f"exploration: {name} has no {method}")
         try:
             inspect.signature(found).bind(cls, *wanted)

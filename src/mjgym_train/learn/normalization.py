@@ -1,7 +1,5 @@
 """Running mean and standard deviation of observations."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
 
@@ -68,8 +66,3 @@ class Normalizer(nn.Module):
         mean, deviation = self.scale()
         scaled = (observations - mean) / deviation
         return scaled if self.limit is None else scaled.clamp(-self.limit, self.limit)
-
-    def _load_from_state_dict(self, state: dict[str, Any], prefix: str, *rest: Any) -> None:
-        # Older checkpoints contain no weights.
-        state.setdefault(f"{prefix}weight", torch.ones_like(self.weight))
-        super()._load_from_state_dict(state, prefix, *rest)
