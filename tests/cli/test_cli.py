@@ -1,6 +1,7 @@
 """The command line through its console script, with good input and bad."""
 
 import dataclasses
+import functools
 import itertools
 import json
 import os
@@ -23,6 +24,7 @@ from helpers.commands import data, mjgym_, refused
 from helpers.toys import Cart
 from mjgym.checks import benchmark
 from mjgym.cli import bench, diagnosis, doctor, gl
+from mjgym.cli import list as list_command
 from mjgym.cli.app import app
 from mjgym.cli.gl import gl_report
 from mjgym.cli.ids import find_id, nearest_ids
@@ -223,7 +225,16 @@ class TestStart:
         assert report["fingerprint"]["id"] == diagnosis.SAMPLE
 
 
+listed_row = functools.cache(list_command.row)
+
+
 class TestList:
+    @pytest.fixture
+    def made_once(self, monkeypatch):
+        """Commands in this process make an environment of each id once for all of these tests."""
+        mjgym_("list", "pendulum")  # from the script, unless that has been
+        monkeypatch.setattr(list_command, "row", listed_row)
+
     def test_a_table(self):
         done = mjgym_("list", "pendulum")
         (line,) = [x for x in done.stdout.splitlines() if x.startswith("dmc/")]
@@ -243,11 +254,13 @@ class TestList:
         assert by_id[SMALL]["control_timestep"] == 0.03
 
     @pytest.mark.parametrize("width", ["40", "72", "80", "100", "110", "200"])
+    @pytest.mark.usefixtures("made_once")
     def test_an_id_is_never_broken(self, width):
         text = mjgym_("list", "locomotion", COLUMNS=width).stdout
         for id in mjgym.registry.ids(namespace="locomotion"):
             assert re.search(rf"^{id}( |$)", text, re.MULTILINE), id
 
+    @pytest.mark.usefixtures("made_once")
     def test_each_id_is_one_line_of_a_terminal_and_nothing_is_cut_in_a_pipe(self):
         text, rows = mjgym_("list").stdout, data("list")
         lines = mjgym_("list", COLUMNS="100").stdout.splitlines()

@@ -12,7 +12,7 @@ ID = "dmc/cartpole-balance-v0"
     ("words", "said"),
     [
         (("train", "td3", LONG), "there is neither a module nor an id|there is no id"),
-        (("train", "os:system", ID), "it is no subclass of"),
+        (("train", "collections:Counter", ID), "it is no subclass of"),
         (("evaluate", LONG), "holds no run"),
         (("compare", LONG), "no metrics can be read"),
         (("demo", "--seed", "-1"), "greater than or equal to 0|not in the range"),

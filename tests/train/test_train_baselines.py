@@ -95,10 +95,11 @@ def test_scores_are_normalised_by_random_actions_and_the_bundled_policy():
 
 @pytest.mark.slow
 def test_offline_sets_of_a_task_and_what_is_learned_from_them(tmp_path, monkeypatch):
-    """By the script as a user runs it, with tiny budgets; what is there is not made again."""
+    """By the script, whose commands run here, with tiny budgets; nothing is made again."""
     pytest.importorskip("h5py")
     monkeypatch.syspath_prepend(SCRIPTS)
     script = importlib.import_module("make_offline_data")
+    monkeypatch.setattr(script, "mjgym", mjgym_)
     words = ("--episodes", 2, "--chunk", 2_500, "--most", 2_500, "--out", tmp_path, SWINGUP)
     monkeypatch.setattr(sys, "argv", ["make_offline_data.py", *map(str, words)])
     script.main()
