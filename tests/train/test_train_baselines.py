@@ -99,7 +99,12 @@ def test_offline_sets_of_a_task_and_what_is_learned_from_them(tmp_path, monkeypa
     pytest.importorskip("h5py")
     monkeypatch.syspath_prepend(SCRIPTS)
     script = importlib.import_module("make_offline_data")
-    monkeypatch.setattr(script, "mjgym", mjgym_)
+
+    def small(command, *words):
+        brief = ("evaluations=1", "evaluation_episodes=1") if command == "train" else ()
+        mjgym_(command, *words, *brief)
+
+    monkeypatch.setattr(script, "mjgym", small)
     words = ("--episodes", 2, "--chunk", 2_500, "--most", 2_500, "--out", tmp_path, SWINGUP)
     monkeypatch.setattr(sys, "argv", ["make_offline_data.py", *map(str, words)])
     script.main()
