@@ -32,7 +32,10 @@ IDS = (
     *("dmc/cartpole-swingup-v0", "dmc/ball_in_cup-catch-v0"),
     *("dmc/walker-stand-v0", "dmc/finger-spin-v0"),
 )
-ENGINES = ("graph", "torch")  # of updates; the next one is taken if a trainer fails
+ENGINES: tuple[str, ...] = (
+    "graph",
+    "torch",
+)  # of updates; the next one is taken if a trainer fails
 LOOK_SECONDS = 1.0  # between two looks at the trainers
 END_SECONDS = 20.0  # that a trainer has to write its policy
 
@@ -118,11 +121,14 @@ def main() -> None:
     parser.add_argument("words", nargs="*", metavar="ID | NAME=VALUE", help="ids, and settings")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=300.0, help="of training, starts included")
+    parser.add_argument("--engine", help="of updates. Default: graph, or torch if that fails")
     parser.add_argument("--out", type=Path, default=RESULTS / "pixels_on_gpu")
     given = parser.parse_intermixed_args()
     settings = [f"env.device={given.device}", *(word for word in given.words if "=" in word)]
     ids = [word for word in given.words if "=" not in word] or list(IDS)
     engines = ENGINES if given.device.startswith("cuda") else ENGINES[-1:]
+    if given.engine is not None:
+        engines = (given.engine,)
     lines = Lines(given.out / "pixels.jsonl", given.device)
     names = {id: id.rpartition("/")[2].rpartition("-")[0] for id in ids}
     trainers = [Trainer(id, given.out / name, settings, [*engines]) for id, name in names.items()]
