@@ -71,7 +71,7 @@ class OffPolicyAgent(Agent):
 
     @property
     def update_form(self) -> tuple[Any, ...]:
-        """What the next update's calls depend on, apart from its batch and the settings."""
+        """Key of the next update's calls, equal where only numbers differ."""
         return self.critic.bounds if isinstance(self.critic, Categorical) else ()
 
     def preprocess(self, batch: Batch) -> Batch:
