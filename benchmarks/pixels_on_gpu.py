@@ -75,7 +75,7 @@ class Trainer:
             self.process.kill()
 
     def facts(self) -> dict[str, Any]:
-        """What has been learned."""
+        """Steps, updates and returns of the run."""
         run = Run(self.folder)
         last = self.log.read_text().strip().splitlines()[-1:]
         measured = run.metrics() if run.metrics_file.exists() else []
