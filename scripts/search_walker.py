@@ -23,13 +23,7 @@ import numpy as np
 
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
-from mjgym.tasks.l2m.reflex import (
-    BALANCE,
-    START,
-    Reflexes,
-    looked_at,
-    parameters,
-)
+from mjgym.tasks.l2m.reflex import BALANCE, START, Reflexes, looked_at, parameters
 from mjgym.util import atomic
 
 CANDIDATES = 24

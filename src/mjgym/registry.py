@@ -293,11 +293,7 @@ def _hand_to_gymnasium(registration: Registration) -> None:
         max_episode_steps=registration.steps,
         # Tests run Gymnasium's checker on every id; the passive one only costs time.
         disable_env_checker=True,
-        kwargs={
-            "task_class": registration.place,
-            **registration.fields,
-            **registration.options,
-        },
+        kwargs={"task_class": registration.place, **registration.fields, **registration.options},
     )
 
 

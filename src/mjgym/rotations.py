@@ -73,10 +73,7 @@ def to_world(xmat: Array, vector: Array) -> Array:
 def compose(a: Array, b: Array) -> Array:
     """The matrix of the rotation b followed by a, both about fixed axes, (..., 9) each."""
     reshape = METHODS[isinstance(a, np.ndarray)].reshape
-    product = _times(
-        reshape(a, (*a.shape[:-1], 3, 3)),
-        reshape(b, (*b.shape[:-1], 3, 3)),
-    )
+    product = _times(reshape(a, (*a.shape[:-1], 3, 3)), reshape(b, (*b.shape[:-1], 3, 3)))
     return reshape(product, (*product.shape[:-2], 9))
 
 

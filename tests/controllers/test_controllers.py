@@ -11,15 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.lanes import mostly_slow
-from helpers.tabletop_arms import (
-    ARMS,
-    FIELDS,
-    FOLDER,
-    SUBSTEPS,
-    TIMESTEP,
-    Arms,
-    many,
-)
+from helpers.tabletop_arms import ARMS, FIELDS, FOLDER, SUBSTEPS, TIMESTEP, Arms, many
 from mjgym import rotations
 from mjgym.actions import UNLIMITED, Action
 from mjgym.controllers import Chain, Composite, Controller, State, controllers, make

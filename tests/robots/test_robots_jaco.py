@@ -7,16 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.jaco_facts import (
-    ARM,
-    HAND,
-    JOINTS,
-    TOOL,
-    alone,
-    facts,
-    over_floor,
-    transitions,
-)
+from helpers.jaco_facts import ARM, HAND, JOINTS, TOOL, alone, facts, over_floor, transitions
 from helpers.model_facts import compare
 from helpers.places import SCRIPTS
 from mjgym import robots

@@ -9,13 +9,7 @@ import pytest
 import torch
 
 from helpers.stories import Story
-from helpers.training_runs import (
-    ID,
-    SMALL_REPLAY,
-    interrupted,
-    mjgym_,
-    trainer,
-)
+from helpers.training_runs import ID, SMALL_REPLAY, interrupted, mjgym_, trainer
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config, evaluation, metrics

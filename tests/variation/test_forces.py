@@ -6,16 +6,7 @@ import pytest
 
 import mjgym
 from helpers.toys import Cart
-from mjgym.variation import (
-    Bernoulli,
-    Constant,
-    Normal,
-    Sequence,
-    Uniform,
-    factor,
-    redrawn,
-    shared,
-)
+from mjgym.variation import Bernoulli, Constant, Normal, Sequence, Uniform, factor, redrawn, shared
 
 ID = "dmc/walker-walk-v0"
 VARY = {

@@ -79,11 +79,7 @@ _CHECKS: tuple[tuple[str, Callable[[Subject], Results], tuple[str, ...]], ...] =
     ("batch shapes", tasks.check_batch_shapes, _EVERYTHING),
     ("array libraries", tasks.check_array_libraries, (*_EVERYTHING, "batch shapes")),
     ("determinism", runs.check_determinism, _EVERYTHING),
-    (
-        "single = batch",
-        runs.check_single_is_batch,
-        (*_EVERYTHING, "batch shapes", "determinism"),
-    ),
+    ("single = batch", runs.check_single_is_batch, (*_EVERYTHING, "batch shapes", "determinism")),
     ("finite", runs.check_finite, _EVERYTHING),
     ("snapshot", runs.check_snapshot, (*_EVERYTHING, "determinism", "finite")),
     ("reward", runs.check_reward, _EVERYTHING),

@@ -24,11 +24,7 @@ _SIZES = {
 }
 
 
-def info(
-    id: Annotated[str, ID],
-    set: options.Settings = None,
-    json: options.Json = False,
-) -> None:
+def info(id: Annotated[str, ID], set: options.Settings = None, json: options.Json = False) -> None:
     """Describe a task: its file, every number of its spaces, reward, start and arguments."""
     with reserved(json):
         data = about(id, set or [])

@@ -12,14 +12,7 @@ import typer
 from mjgym.cli import fields, options
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, failing, progress, require_folder
-from mjgym.cli.policies import (
-    SCRIPTED,
-    PolicyError,
-    arguments_for,
-    chosen,
-    load_policy,
-    of_teams,
-)
+from mjgym.cli.policies import SCRIPTED, PolicyError, arguments_for, chosen, load_policy, of_teams
 from mjgym.policies.network import begin
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install

@@ -18,13 +18,7 @@ import gymnasium
 import numpy as np
 
 from mjgym.datasets import journaled
-from mjgym.datasets.formats import (
-    About,
-    Demonstrations,
-    Writer,
-    about_recorded,
-    specification,
-)
+from mjgym.datasets.formats import About, Demonstrations, Writer, about_recorded, specification
 from mjgym.datasets.hdf5_files import flattened, h5py, require_bounded
 from mjgym.datasets.recording import DemonstrationError, Episode, Shapes
 from mjgym.util import atomic, bounded

@@ -19,16 +19,7 @@ from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.initialize import initialize
 from mjgym.observables import Image
 from mjgym.sim import Single
-from mjgym.sim.warp import (
-    Buffers,
-    Device,
-    GraphedHooks,
-    Pictures,
-    Starts,
-    Worlds,
-    mapped,
-    measured,
-)
+from mjgym.sim.warp import Buffers, Device, GraphedHooks, Pictures, Starts, Worlds, mapped, measured
 from mjgym.task import Task
 from mjgym.task.models import substeps
 from mjgym.util import generators

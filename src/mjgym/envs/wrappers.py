@@ -7,10 +7,7 @@ import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
 
-class ActionNoise(
-    gymnasium.ActionWrapper[Any, np.ndarray, np.ndarray],
-    RecordConstructorArgs,
-):
+class ActionNoise(gymnasium.ActionWrapper[Any, np.ndarray, np.ndarray], RecordConstructorArgs):
     """Adds Gaussian noise to every action and clips the sum to the action space.
 
     The noise is drawn from the environment's generator, so seeds reproduce it.

@@ -8,14 +8,7 @@ from typing import Any
 
 import mujoco
 
-from mjgym.mjcf.elements import (
-    IN_TREE,
-    KINDS,
-    Element,
-    Spec,
-    elements,
-    names,
-)
+from mjgym.mjcf.elements import IN_TREE, KINDS, Element, Spec, elements, names
 from mjgym.util.suggestions import or_else
 
 # Name prefixes of attached models. A model attached by the engine's own `attach` is missing: the

@@ -54,9 +54,7 @@ def cubic_spline(x: Sequence[float], y: Sequence[float]) -> Spline:
     end = _moved(inner[-1], float(width[-1]))
     outer = [[*inner[0, :2], 0, 0]], [[*end[:2], 0, 0]]
     return Spline(
-        knots,
-        np.concatenate([knots[:1], knots]),
-        np.concatenate([outer[0], inner, outer[1]]),
+        knots, np.concatenate([knots[:1], knots]), np.concatenate([outer[0], inner, outer[1]])
     )
 
 

@@ -67,13 +67,7 @@ SPOT: dict[str, Any] = {
 }
 
 
-@arms.register(
-    "SpotWithArmFloating",
-    **SPOT,
-    base="SpotFloating",
-    height=0.7,
-    bins_distance=0.7,
-)
+@arms.register("SpotWithArmFloating", **SPOT, base="SpotFloating", height=0.7, bins_distance=0.7)
 @arms.register(
     "SpotWithArm", **SPOT, base="Spot", height=0.48, centre_distance=1.1, bins_distance=1.05
 )

@@ -131,9 +131,7 @@ JACO_SPEED = 0.01  # fraction of half a stroke per control step: 200 steps from 
     law=GripperLaw(directions=(1, 1, 1, 1), inputs=(0, 1, 2, 3)),
 )
 @hands.register(
-    "JacoThreeFingerGripper",
-    **JACO,
-    law=GripperLaw(directions=(-1, -1, -1), speed=JACO_SPEED),
+    "JacoThreeFingerGripper", **JACO, law=GripperLaw(directions=(-1, -1, -1), speed=JACO_SPEED)
 )
 @hands.register(
     "JacoThreeFingerDexterousGripper",

@@ -6,11 +6,4 @@ from mjgym.sim.simulation import Simulation
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import View
 
-__all__ = [
-    "Batched",
-    "GroupView",
-    "Simulation",
-    "Single",
-    "SingleView",
-    "View",
-]
+__all__ = ["Batched", "GroupView", "Simulation", "Single", "SingleView", "View"]

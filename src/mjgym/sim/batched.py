@@ -316,15 +316,7 @@ class Batched:
 
 
 # Attributes of `Batched` that reference the batch.
-_OF_THE_BATCH = (
-    "batch",
-    "episode_fields",
-    "_models",
-    "_flags",
-    "_state",
-    "_latent",
-    "_bad",
-)
+_OF_THE_BATCH = ("batch", "episode_fields", "_models", "_flags", "_state", "_latent", "_bad")
 
 
 def require_room(argument: str, model: mujoco.MjModel, n: int, *, here: bool = True) -> None:

@@ -16,15 +16,7 @@ from typing import Any
 
 import mujoco
 import numpy as np
-from mujoco.studio import (
-    app,
-    launch_thread,
-    messages,
-    plugin,
-    sim,
-    viewer_protocol,
-    web_viewer,
-)
+from mujoco.studio import app, launch_thread, messages, plugin, sim, viewer_protocol, web_viewer
 from mujoco.studio.dear_imgui import dear_imgui as imgui
 
 from mjgym.task.viewpoint import Viewpoint

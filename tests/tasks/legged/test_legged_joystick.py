@@ -4,14 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.legged_records import (
-    Errors,
-    Placed,
-    assert_noise,
-    assert_options,
-    model_facts,
-    record,
-)
+from helpers.legged_records import Errors, Placed, assert_noise, assert_options, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.tasks.legged import humanoid_joystick, quadruped_joystick

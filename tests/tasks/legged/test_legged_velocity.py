@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 from helpers.lanes import mostly_slow
-from helpers.legged_records import (
-    Errors,
-    Placed,
-    assert_noise,
-    assert_options,
-    model_facts,
-    record,
-)
+from helpers.legged_records import Errors, Placed, assert_noise, assert_options, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import registrations

@@ -7,13 +7,7 @@ import numpy as np
 
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Viewpoint, register
-from mjgym.tasks.gymnasium.gymnasium_task import (
-    OPTIONS,
-    TAGS,
-    GymnasiumTask,
-    control_cost,
-    length,
-)
+from mjgym.tasks.gymnasium.gymnasium_task import OPTIONS, TAGS, GymnasiumTask, control_cost, length
 
 ANGLE_NOISE = 0.1  # rad, about the stretched arm
 VELOCITY_NOISE = 0.005  # rad/s

@@ -22,14 +22,7 @@ import numpy as np
 
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
-from mjgym.muscles import (
-    Activation,
-    CoordinateLimits,
-    PathGeometry,
-    Paths,
-    SpheresOnPlane,
-    Thelen,
-)
+from mjgym.muscles import Activation, CoordinateLimits, PathGeometry, Paths, SpheresOnPlane, Thelen
 from mjgym.muscles.paths import cross_rows
 from mjgym.sim import SingleView, View
 from mjgym.task import WHOLE_TOLERANCE, Arrays

@@ -133,10 +133,7 @@ class TargetField:
         xp = namespace(points)
         if not self.version:
             return xp.stack(
-                [
-                    xp.full_like(points[..., 0], FORWARD_SPEED),
-                    xp.zeros_like(points[..., 0]),
-                ],
+                [xp.full_like(points[..., 0], FORWARD_SPEED), xp.zeros_like(points[..., 0])],
                 axis=-1,
             )
         edge = state["map_centre"][..., None, :] - REACH

@@ -298,10 +298,7 @@ class Joystick(CommandedTask):
     def feet(self, v: View) -> Arrays:
         """Velocities of the feet, and how long they have been in the air."""
         feet = [self.shown(v, f"{foot}_velocity") for foot in self.body.feet]
-        return {
-            "feet_vel": v.xp.concat(feet, axis=-1),
-            "feet_air_time": v.memory["air_time"],
-        }
+        return {"feet_vel": v.xp.concat(feet, axis=-1), "feet_air_time": v.memory["air_time"]}
 
     @property
     def measurements(self) -> Mapping[str, Mapping[str, Any]]:

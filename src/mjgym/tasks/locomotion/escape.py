@@ -78,10 +78,7 @@ class Escape(Scene):
         head = walker.head_place(v)
         distance = v.xp.sqrt(total(head * head))
         upright = ramp(walker.uprightness(v), -1.0, UPRIGHT)
-        return {
-            "away": v.xp.minimum(distance / RADIUS, 1.0),
-            "upright": v.xp.min(upright, axis=-1),
-        }
+        return {"away": v.xp.minimum(distance / RADIUS, 1.0), "upright": v.xp.min(upright, axis=-1)}
 
     def success(self, v: View) -> Array:
         return self.terms(v)["away"] >= 1.0

@@ -262,10 +262,7 @@ class Walker(Written):
     # Placement, on a scratch simulation.
 
     def stand(
-        self,
-        v: SingleView,
-        position: Array = (0.0, 0.0, 0.0),
-        turn: Array = (1.0, 0.0, 0.0, 0.0),
+        self, v: SingleView, position: Array = (0.0, 0.0, 0.0), turn: Array = (1.0, 0.0, 0.0, 0.0)
     ) -> None:
         """Stand upright, at rest.
 
