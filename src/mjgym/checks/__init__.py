@@ -18,18 +18,13 @@ __all__ = ["Finding", "check", "check_vector_env"]
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """The result of one check.
-
-    Attributes:
-        status: "pass", "skipped" (a package is missing), "warn" (it runs, but users may stumble)
-            or "fail".
-        reason: the observation and, unless it passed, the remedy.
-    """
+    """The result of one check."""
 
     id: str
     check: str
+    # "pass", "skipped" (a package is missing), "warn" (it runs, but users may stumble) or "fail"
     status: Status
-    reason: str
+    reason: str  # the observation and, unless it passed, the remedy
 
 
 def check(id: str, **kwargs: Any) -> list[Finding]:

@@ -12,24 +12,17 @@ SINGLE = 1e-6  # bound of numbers that the engine keeps in single precision
 
 @dataclass
 class Agreement:
-    """Largest differences of an id, relative to max(1, |published|).
+    """Largest differences of an id, relative to max(1, |published|)."""
 
-    Args:
-        id: ours.
-        against: the published package with its version.
-        bound: largest difference allowed.
-        differences: by "model", "observation", "reward", "discount" and "state".
-        where: the field or entry with each of them.
-    """
-
-    id: str
-    against: str
-    bound: float
+    id: str  # ours
+    against: str  # the published package with its version
+    bound: float  # largest difference allowed
     seeds: tuple[int, ...]
     engine: str = mujoco.__version__
     steps: int = 0
+    # By "model", "observation", "reward", "discount" and "state"
     differences: dict[str, float] = field(default_factory=lambda: dict.fromkeys(DIFFERENCES, 0.0))
-    where: dict[str, str] = field(default_factory=dict)
+    where: dict[str, str] = field(default_factory=dict)  # the field or entry with each of them
 
     @property
     def holds(self) -> bool:

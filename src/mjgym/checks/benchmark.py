@@ -42,21 +42,15 @@ MEMORY_TIMEOUT = 300.0  # s
 
 @dataclass
 class Subject:
-    """Something to time.
+    """Something to time."""
 
-    Attributes:
-        call: makes one call; returns whether all episodes have ended with it.
-        restart: starts new episodes where they have ended; None if not needed.
-        reset: resets all episodes; None if there are no episodes.
-        close: stops threads.
-    """
-
-    call: Callable[[], bool]
+    call: Callable[[], bool]  # makes one call; returns whether all episodes have ended with it
     control_steps: int
     simulations: int = 1
+    # Starts new episodes where they have ended; None if not needed
     restart: Callable[[], Any] | None = None
-    reset: Callable[[], Any] | None = None
-    close: Callable[[], Any] = lambda: None
+    reset: Callable[[], Any] | None = None  # resets all episodes; None if there are no episodes
+    close: Callable[[], Any] = lambda: None  # stops threads
 
     def advance(self, control_steps: int) -> None:
         """Make at least this number of control steps, resetting episodes that end."""

@@ -271,22 +271,16 @@ def _memory(batch: _Batch) -> Iterator[str]:
 
 @dataclass
 class _Played:
-    """A step of episodes that go on as their mode has it.
-
-    Attributes:
-        begun: mask of those that began an episode in this step instead of stepping.
-        lengths: steps of the episodes.
-        done: mask of the episodes that have ended.
-    """
+    """A step of episodes that go on as their mode has it."""
 
     observation: Any
     rewards: np.ndarray
     terminations: np.ndarray
     truncations: np.ndarray
     info: dict[str, Any]
-    begun: np.ndarray
-    lengths: np.ndarray
-    done: np.ndarray
+    begun: np.ndarray  # mask of those that began an episode in this step instead of stepping
+    lengths: np.ndarray  # steps of the episodes
+    done: np.ndarray  # mask of the episodes that have ended
 
 
 def _play(batch: _Batch) -> Iterator[_Played]:

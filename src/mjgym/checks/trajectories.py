@@ -34,24 +34,20 @@ class TrajectoryError(UserError, ValueError):
 
 @dataclass(frozen=True)
 class Difference:
-    """Comparison of two trajectories of an id.
-
-    Args:
-        actions: "random" within the bounds; "scripted", by the task's scripted policy; or, without
-            one, "sinusoidal".
-        first: the step after which the states first differ, 0 for the start; None if all are equal
-            to the bit.
-        largest: absolute difference of a position, velocity or activation; infinite if one engine
-            has another number of them, or one that is not finite.
-        at: the step of the largest difference; None if all are equal.
-    """
+    """Comparison of two trajectories of an id."""
 
     id: str
+    # "random" within the bounds; "scripted", by the task's scripted policy; or, without one,
+    # "sinusoidal"
     actions: str
     steps: int
+    # The step after which the states first differ, 0 for the start; None if all are equal to the
+    # bit
     first: int | None
+    # Absolute difference of a position, velocity or activation; infinite if one engine has another
+    # number of them, or one that is not finite
     largest: float
-    at: int | None
+    at: int | None  # the step of the largest difference; None if all are equal
 
 
 def trajectories(id: str) -> Iterator[tuple[str, np.ndarray]]:

@@ -21,24 +21,16 @@ class GripperLaw:
     control steps of any length. A proportional gripper uses a instead of sign(a). Without
     increments, c <- clip(direction * a, -1, 1), or without a scale the control itself, in the
     actuator's units. The law is stateless: tasks keep the command in their memory.
-
-    Args:
-        directions: sign of each actuator's motion with the action: 1, -1, or 0 to hold.
-        inputs: index in the action for each actuator; empty for index 0.
-        speed: increment of a command per control step.
-        proportional: whether the size of the action counts, not its sign alone.
-        starts: initial commands; empty for the centre.
-        incremental: whether the action moves the command, or is the command.
-        scaled: whether a command that is an action spans the control range.
     """
 
+    # Sign of each actuator's motion with the action: 1, -1, or 0 to hold
     directions: tuple[float, ...] = ()
-    inputs: tuple[int, ...] = ()
-    speed: float = 0.2
-    proportional: bool = False
-    starts: tuple[float, ...] = ()
-    incremental: bool = True
-    scaled: bool = True
+    inputs: tuple[int, ...] = ()  # index in the action for each actuator; empty for index 0
+    speed: float = 0.2  # increment of a command per control step
+    proportional: bool = False  # whether the size of the action counts, not its sign alone
+    starts: tuple[float, ...] = ()  # initial commands; empty for the centre
+    incremental: bool = True  # whether the action moves the command, or is the command
+    scaled: bool = True  # whether a command that is an action spans the control range
 
     def __post_init__(self) -> None:
         for name in ("inputs", "starts"):

@@ -25,21 +25,16 @@ VERSION = re.compile(r"-v\d+$")  # of a Minari dataset
 
 @dataclass(frozen=True)
 class About:
-    """Facts about a dataset.
+    """Facts about a dataset."""
 
-    Args:
-        id: of the environment; empty if unknown.
-        kwargs: of `gymnasium.make`, besides the id: `max_episode_steps`, `observation`, ...
-        version: of mjgym that recorded it; empty if unknown.
-        algorithm: that chose the actions: "teleoperation", "scripted", ...; empty if unknown.
-        code: references to other code that made the environment, such as wrappers; never run.
-    """
-
-    id: str
+    id: str  # of the environment; empty if unknown
+    # Of `gymnasium.make`, besides the id: `max_episode_steps`, `observation`, ..
     kwargs: Mapping[str, Any] = field(default_factory=dict)
-    version: str = ""
+    version: str = ""  # of mjgym that recorded it; empty if unknown
+    # That chose the actions: "teleoperation", "scripted", ...; empty if unknown
     algorithm: str = ""
     description: str = ""
+    # References to other code that made the environment, such as wrappers; never run
     code: tuple[str, ...] = ()
 
 

@@ -38,44 +38,28 @@ class DemonstrationError(UserError, RuntimeError):
 
 @dataclass(frozen=True)
 class Replayed:
-    """The result of replaying an episode.
+    """The result of replaying an episode."""
 
-    Args:
-        steps: number of steps that were equal, bit for bit.
-        touched: number of steps before which something had been moved or pushed by hand.
-        differs: the time of the first different step; None if all were equal.
-    """
-
-    steps: int
-    touched: int
-    differs: int | None
+    steps: int  # number of steps that were equal, bit for bit
+    touched: int  # number of steps before which something had been moved or pushed by hand
+    differs: int | None  # the time of the first different step; None if all were equal
 
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """A recorded episode; row `t` of arrays with `steps` rows belongs to the action at time `t`.
+    """A recorded episode; row `t` of arrays with `steps` rows belongs to the action at time `t`."""
 
-    Args:
-        observations: (steps + 1, ...), or a dict of such by name; row `t` precedes action `t`.
-        actions: (steps, numbers).
-        rewards: (steps,).
-        terminations: (steps,), bool.
-        truncations: (steps,), bool.
-        successes: (steps,), bool: the task's goal is reached after this action; False if the task
-            has no goal.
-        states: of `mjgym.Env.get_state` just before each action and after the last one, by name,
-            (steps + 1, ...); one row if constant. Partial or empty if the dataset has no more.
-        seed: of the initial state, or None.
-    """
-
-    observations: Any
-    actions: np.ndarray
-    rewards: np.ndarray
-    terminations: np.ndarray
-    truncations: np.ndarray
+    observations: Any  # (steps + 1, ...), or a dict of such by name; row `t` precedes action `t`
+    actions: np.ndarray  # (steps, numbers)
+    rewards: np.ndarray  # (steps,)
+    terminations: np.ndarray  # (steps,), bool
+    truncations: np.ndarray  # (steps,), bool
+    # (steps,), bool: the task's goal is reached after this action; False if the task has no goal
     successes: np.ndarray
+    # Of `mjgym.Env.get_state` just before each action and after the last one, by name, (steps + 1,
+    # ...); one row if constant. Partial or empty if the dataset has no more
     states: Mapping[str, np.ndarray] = field(default_factory=dict)
-    seed: int | None = None
+    seed: int | None = None  # of the initial state, or None
 
     def __len__(self) -> int:
         return len(self.actions)

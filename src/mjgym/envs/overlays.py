@@ -93,20 +93,14 @@ def _plain() -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class Overlay:
-    """Visual options of an image or a viewer, as plain numbers.
+    """Visual options of an image or a viewer, as plain numbers."""
 
-    Attributes:
-        flags: by index of `mujoco.mjtVisFlag`.
-        groups: six numbers, 1 for a visible group, for each kind that differs from the default; see
-            `GROUPED`.
-        depths: depth of bounding volumes and layer of flexes that are drawn.
-    """
-
-    flags: tuple[int, ...] = field(default_factory=_plain)
+    flags: tuple[int, ...] = field(default_factory=_plain)  # by index of `mujoco.mjtVisFlag`
+    # Six numbers, 1 for a visible group, for each kind that differs from the default; see `GROUPED`
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     frame: int = 0
     label: int = 0
-    depths: tuple[int, int] = (1, 0)
+    depths: tuple[int, int] = (1, 0)  # depth of bounding volumes and layer of flexes that are drawn
 
     @classmethod
     def from_words(cls, show: Any = (), groups: Any = None) -> Self:

@@ -33,41 +33,30 @@ class Rollouts:
 
     After the end of a candidate's episode rewards and terms are 0, flags False, and observations
     and states those of the end.
-
-    Args:
-        terms: the reward's factors by name.
-        terminated: whether the task has ended the episode in this step.
-        truncated: whether the task, the step limit or a divergence has cut it off in this step.
-        diverged: whether the candidate is no longer finite, in the step that truncates it.
-        success: whether the goal is reached; None for a task without one.
-        observations: the environment's observations, (n, T, ...) each; None unless asked for.
-        states: entries of `get_state`, (n, T, ...) each; None unless asked for.
     """
 
     rewards: Array
-    terms: dict[str, Array]
-    terminated: Array
-    truncated: Array
-    diverged: Array
-    success: Array | None
+    terms: dict[str, Array]  # the reward's factors by name
+    terminated: Array  # whether the task has ended the episode in this step
+    truncated: Array  # whether the task, the step limit or a divergence has cut it off in this step
+    diverged: Array  # whether the candidate is no longer finite, in the step that truncates it
+    success: Array | None  # whether the goal is reached; None for a task without one
+    # The environment's observations, (n, T, ...) each; None unless asked for
     observations: Any = None
+    # Entries of `get_state`, (n, T, ...) each; None unless asked for
     states: dict[str, np.ndarray] | None = None
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """A batch of simulations for rollouts.
-
-    Args:
-        template: the entries of one state, (1, ...) each, for names and shapes.
-        random: whether steps draw random numbers.
-    """
+    """A batch of simulations for rollouts."""
 
     envs: Any
     episodes: Episodes
     observer: Observations
+    # The entries of one state, (1, ...) each, for names and shapes
     template: Mapping[str, np.ndarray]
-    random: bool
+    random: bool  # whether steps draw random numbers
 
     def run(self, states: Any, actions: Any, *, observations: bool, snapshots: bool) -> Rollouts:
         """Set the states and step; see `RolloutMethods.rollout`."""

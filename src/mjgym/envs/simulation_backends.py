@@ -11,17 +11,11 @@ from mjgym.util.packaged import install
 
 @dataclass(frozen=True)
 class Backend:
-    """An engine for batches.
+    """An engine for batches."""
 
-    Args:
-        vector_env: its vector environment, "module:Class", imported on demand.
-        options: its keyword arguments, besides those that all environments share.
-        packages: additional packages that it needs.
-    """
-
-    vector_env: str
-    options: type[BatchOptions]
-    packages: tuple[str, ...] = ()
+    vector_env: str  # its vector environment, "module:Class", imported on demand
+    options: type[BatchOptions]  # its keyword arguments, besides those that all environments share
+    packages: tuple[str, ...] = ()  # additional packages that it needs
     extra: str = ""
 
     @property

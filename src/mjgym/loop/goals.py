@@ -15,13 +15,10 @@ class Goals:
 
     Reward and success are computed from the observation's numbers, in its precision, so they equal
     `compute_reward` of stored observations to the bit.
-
-    Args:
-        dtype: dtype of the observation, "float32" or "float64".
     """
 
     task: GoalTask
-    dtype: str
+    dtype: str  # dtype of the observation, "float32" or "float64"
 
     @property
     def hidden(self) -> tuple[str, ...]:

@@ -180,17 +180,13 @@ def place_of(task: Task, hook: str) -> str:
 
 @dataclass(frozen=True)
 class Hook:
-    """A method of `Task` that runs for all simulations at once.
-
-    Args:
-        takes: its arguments: the view, the view and an action, the reward's terms, or achieved and
-            desired goals, optionally with a step's info.
-        returns: raises unless the result is valid.
-    """
+    """A method of `Task` that runs for all simulations at once."""
 
     name: str
+    # Its arguments: the view, the view and an action, the reward's terms, or achieved and desired
+    # goals, optionally with a step's info
     takes: Literal["view", "action", "terms", "goals", "goals and info"]
-    returns: Callable[[Expected, str, Any], None]
+    returns: Callable[[Expected, str, Any], None]  # raises unless the result is valid
 
     def __call__(self, task: Task, view: View, action: Array) -> Any:
         """Call a task's hook."""

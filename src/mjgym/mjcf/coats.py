@@ -22,23 +22,14 @@ LEAST_WEIGHT = 0.05  # of a bone
 
 @dataclass(frozen=True)
 class Coat:
-    """A coat around all shapes of some materials.
+    """A coat around all shapes of some materials."""
 
-    Args:
-        materials: of the shapes; neighbours in this order blend into each other.
-        cell: m, resolution.
-        blend: m, radius of the fillets between shapes.
-        hair: m, length and width of tufts.
-        flesh: file of shapes that are added, in the frames of bodies of the same names.
-        underside: material that the coat fades to where it faces the ground; empty for none.
-    """
-
-    materials: tuple[str, ...]
-    cell: float
-    blend: float
-    hair: tuple[float, float]
-    underside: str = ""
-    flesh: str = ""
+    materials: tuple[str, ...]  # of the shapes; neighbours in this order blend into each other
+    cell: float  # m, resolution
+    blend: float  # m, radius of the fillets between shapes
+    hair: tuple[float, float]  # m, length and width of tufts
+    underside: str = ""  # material that the coat fades to where it faces the ground; empty for none
+    flesh: str = ""  # file of shapes that are added, in the frames of bodies of the same names
 
     def put_on(self, spec: Spec, prefix: str = "", group: int = 1) -> None:
         """Add the coat to a spec: a skin that moves with the bodies, and hides what it covers.

@@ -55,18 +55,15 @@ _KEYWORDS = (":FULLY-SPECIFIED", ":DEGREES")
 class Clip:
     """One unconverted recording.
 
-    Args:
-        bones: by bone, (F, n), one row per frame with the columns of `CHANNELS`: angles in degrees,
-            root position in units of the recording. The root is required.
-        rate: frames per second.
-
     Raises:
         ValueError: a bone is unknown, the root is missing, an array has the wrong shape, a number
             is not finite, or the rate is not positive.
     """
 
+    # By bone, (F, n), one row per frame with the columns of `CHANNELS`: angles in degrees, root
+    # position in units of the recording. The root is required
     bones: Mapping[str, np.ndarray]
-    rate: float
+    rate: float  # frames per second
 
     def __post_init__(self) -> None:
         if not 0 < self.rate < math.inf:

@@ -7,19 +7,12 @@ from mjgym.arrays import Array, namespace
 
 @dataclass(frozen=True)
 class SpheresOnPlane:
-    """Contact force of Hunt and Crossley (1975) with regularised Coulomb friction, as in OpenSim.
+    """Contact force of Hunt and Crossley (1975), regularised Coulomb friction, as in OpenSim."""
 
-    Args:
-        stiffness: of both materials, N/m^2.
-        dissipation: of both materials, s/m.
-        friction: coefficient, static and dynamic.
-        slip: speed below which friction grows with it, m/s.
-    """
-
-    stiffness: float
-    dissipation: float
-    friction: float
-    slip: float
+    stiffness: float  # of both materials, N/m^2
+    dissipation: float  # of both materials, s/m
+    friction: float  # coefficient, static and dynamic
+    slip: float  # speed below which friction grows with it, m/s
 
     def depth(self, height: Array, radius: Array) -> Array:
         """Penetration depth of spheres with centres at a height, m, or 0."""

@@ -9,20 +9,14 @@ from mjgym.arrays import Array, alongside, namespace
 
 @dataclass(frozen=True, eq=False)
 class CoordinateLimits:
-    """Springs and dampers that engage smoothly beyond a range, as in OpenSim.
+    """Springs and dampers that engage smoothly beyond a range, as in OpenSim."""
 
-    Args:
-        low, high: the range, rad.
-        transition: width of the engagement, rad.
-        stiffness: N m/rad.
-        damping: N m s/rad.
-    """
-
+    # low and high: the range, rad
     low: np.ndarray
     high: np.ndarray
-    transition: float
-    stiffness: float
-    damping: float
+    transition: float  # width of the engagement, rad
+    stiffness: float  # N m/rad
+    damping: float  # N m s/rad
 
     def torque(self, q: Array, u: Array) -> tuple[Array, Array]:
         """Torques (N m) at angles (rad) and speeds (rad/s), and dampings (N m s/rad)."""

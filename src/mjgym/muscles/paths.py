@@ -14,20 +14,14 @@ ALWAYS = (-np.inf, np.inf)
 
 @dataclass(frozen=True)
 class PathPoint:
-    """A point on a muscle's path.
-
-    Args:
-        at: position in the body frame, m.
-        coordinate: index of the coordinate that it depends on, if any.
-        within: range of the coordinate in which the point is part of the path.
-        moves: indices of the functions of the coordinate added to each component of `at`; -1:
-            fixed.
-    """
+    """A point on a muscle's path."""
 
     body: int
-    at: tuple[float, float, float]
-    coordinate: int = -1
+    at: tuple[float, float, float]  # position in the body frame, m
+    coordinate: int = -1  # index of the coordinate that it depends on, if any
+    # Range of the coordinate in which the point is part of the path
     within: tuple[float, float] = ALWAYS
+    # Indices of the functions of the coordinate added to each component of `at`; -1: fixed
     moves: tuple[int, int, int] = (-1, -1, -1)
 
     @property
@@ -84,16 +78,13 @@ class PathGeometry(NamedTuple):
 class Paths:
     """Paths of m muscles on several sides of a body that differ in point positions alone.
 
-    Args:
-        sides: paths of each side, in the same order, with the same bodies and conditions.
-        moved: which coordinate moves which bodies, (coordinates, bodies) bool.
-
     Raises:
         ValueError: two neighbouring points are both conditional, or the sides differ.
     """
 
+    # Paths of each side, in the same order, with the same bodies and conditions
     sides: Sequence[Sequence[Path]]
-    moved: np.ndarray
+    moved: np.ndarray  # which coordinate moves which bodies, (coordinates, bodies) bool
 
     @functools.cached_property
     def _pieces(self) -> list[list[Piece]]:

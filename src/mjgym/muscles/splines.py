@@ -10,16 +10,11 @@ from mjgym.arrays import Array, alongside, namespace, reshaped, shape
 
 @dataclass(frozen=True, eq=False)
 class Spline:
-    """A piecewise cubic function, linear beyond its outermost knots.
-
-    Args:
-        origins: expansion point of each piece, (k + 1,).
-        coefficients: of the powers 0 to 3 of the distance from the origin, (k + 1, 4).
-    """
+    """A piecewise cubic function, linear beyond its outermost knots."""
 
     knots: np.ndarray
-    origins: np.ndarray
-    coefficients: np.ndarray
+    origins: np.ndarray  # expansion point of each piece, (k + 1,)
+    coefficients: np.ndarray  # of the powers 0 to 3 of the distance from the origin, (k + 1, 4)
 
     def expanded(self, x: float) -> np.ndarray:
         piece = int(np.searchsorted(self.knots, x, side="right"))
@@ -67,16 +62,12 @@ def _moved(coefficients: np.ndarray, by: float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Splines:
-    """Several splines of one variable on their joint knots; see `Splines.of`.
-
-    Args:
-        origins: expansion point of each piece, (k + 1,).
-        table: coefficients of the values (4), slopes (3) and second derivatives (2) of each piece
-            and spline, (k + 1, 9, m).
-    """
+    """Several splines of one variable on their joint knots; see `Splines.of`."""
 
     knots: np.ndarray
-    origins: np.ndarray
+    origins: np.ndarray  # expansion point of each piece, (k + 1,)
+    # Coefficients of the values (4), slopes (3) and second derivatives (2) of each piece and
+    # spline, (k + 1, 9, m)
     table: np.ndarray
 
     @classmethod

@@ -32,33 +32,21 @@ class Tendon(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Thelen:
-    """Muscle parameters, in arrays that broadcast against those of their states.
+    """Muscle parameters, in arrays that broadcast against those of their states."""
 
-    Args:
-        force: largest isometric force, N.
-        fibre: optimal fibre length, m.
-        tendon: slack length of the tendon, m.
-        pennation: angle at the optimal fibre length, rad; the muscle's thickness is constant.
-        tendon_strain: at the largest isometric force.
-        passive_strain: fibre strain at which the passive force is the largest isometric one.
-        passive_shape: exponent of the passive curve.
-        max_velocity: largest speed of shortening, optimal fibre lengths per second.
-        force_length_width: of the active curve.
-        force_velocity_shape: Af.
-        lengthening_force: largest force of a lengthening fibre over the isometric one.
-    """
-
-    force: np.ndarray
-    fibre: np.ndarray
-    tendon: np.ndarray
+    force: np.ndarray  # largest isometric force, N
+    fibre: np.ndarray  # optimal fibre length, m
+    tendon: np.ndarray  # slack length of the tendon, m
+    # Angle at the optimal fibre length, rad; the muscle's thickness is constant
     pennation: np.ndarray
-    tendon_strain: np.ndarray
+    tendon_strain: np.ndarray  # at the largest isometric force
+    # Fibre strain at which the passive force is the largest isometric one
     passive_strain: np.ndarray
-    passive_shape: np.ndarray
-    max_velocity: float = 15.0
-    force_length_width: float = 0.45
-    force_velocity_shape: float = 0.25
-    lengthening_force: float = 1.4
+    passive_shape: np.ndarray  # exponent of the passive curve
+    max_velocity: float = 15.0  # largest speed of shortening, optimal fibre lengths per second
+    force_length_width: float = 0.45  # of the active curve
+    force_velocity_shape: float = 0.25  # Af
+    lengthening_force: float = 1.4  # largest force of a lengthening fibre over the isometric one
 
     @functools.cached_property
     def shortest(self) -> np.ndarray:
@@ -196,14 +184,10 @@ class Activation:
 
     The rate depends on the activation clipped to [least, 1], while the state may leave that range:
     at an excitation below the least activation it keeps falling.
-
-    Args:
-        rise: time constant of activation, s.
-        fall: time constant of deactivation, s.
     """
 
-    rise: float = 0.01
-    fall: float = 0.04
+    rise: float = 0.01  # time constant of activation, s
+    fall: float = 0.04  # time constant of deactivation, s
     least: float = 0.01
 
     def value(self, state: Array) -> Array:

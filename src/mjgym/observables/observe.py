@@ -144,19 +144,15 @@ class Element:
 
 @dataclass(frozen=True)
 class Image:
-    """An image of one of the model's cameras.
+    """An image of one of the model's cameras."""
 
-    Args:
-        camera: name, index, or -1 for the free camera.
-        width, height: in pixels.
-        kind: "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres.
-        hidden_groups: groups of geoms (0 to 5) to hide, besides 3 to 5, which are always hidden.
-    """
-
-    camera: str | int = 0
+    camera: str | int = 0  # name, index, or -1 for the free camera
+    # width and height: in pixels
     width: int = 84
     height: int = 84
+    # "rgb", uint8 (height, width, 3), or "depth", float32 (height, width) in metres
     kind: str = "rgb"
+    # Groups of geoms (0 to 5) to hide, besides 3 to 5, which are always hidden
     hidden_groups: tuple[int, ...] = ()
 
 

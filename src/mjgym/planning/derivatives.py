@@ -19,21 +19,14 @@ CHUNK = 512  # candidates of a batch
 
 @dataclass(frozen=True)
 class Linearization:
-    """A control step near m states and actions: x' = A dx + B du, in tangent coordinates.
+    """A control step near m states and actions: x' = A dx + B du, in tangent coordinates."""
 
-    Args:
-        A: (m, nx, nx), by the state.
-        B: (m, nx, nu), by the action.
-        rewards: (m,).
-        gradient: of the reward by state and action, (m, nx + nu).
-        curvature: of the reward, (m, nx + nu, nx + nu): the second derivatives, or, with many
-            coordinates, Gauss and Newton's: through the reward's terms, and the diagonal.
-    """
-
-    A: np.ndarray
-    B: np.ndarray
-    rewards: np.ndarray
-    gradient: np.ndarray
+    A: np.ndarray  # (m, nx, nx), by the state
+    B: np.ndarray  # (m, nx, nu), by the action
+    rewards: np.ndarray  # (m,)
+    gradient: np.ndarray  # of the reward by state and action, (m, nx + nu)
+    # Of the reward, (m, nx + nu, nx + nu): the second derivatives, or, with many coordinates, Gauss
+    # and Newton's: through the reward's terms, and the diagonal
     curvature: np.ndarray
 
 

@@ -19,18 +19,12 @@ class ILQG:
     """Newton steps along a trajectory: a quadratic model backward, a line search forward.
 
     Plans are free actions. The model is of `mjgym.planning.linearize`, made convex.
-
-    Args:
-        rollouts: step lengths of the line search: 1, 1/2, 1/4, ...
-        iterations: Newton steps per improvement.
-        regularization: first value that is added to the actions' curvature.
-        tolerance: expected gain of the return below which the iterations end.
     """
 
-    rollouts: int = 8
-    iterations: int = 1
-    regularization: float = 1e-6
-    tolerance: float = 1e-12
+    rollouts: int = 8  # step lengths of the line search: 1, 1/2, 1/4, ..
+    iterations: int = 1  # Newton steps per improvement
+    regularization: float = 1e-6  # first value that is added to the actions' curvature
+    tolerance: float = 1e-12  # expected gain of the return below which the iterations end
 
     spline = False
 

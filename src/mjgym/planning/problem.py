@@ -32,42 +32,30 @@ def unwrapped(env: Any) -> Any:
 
 @dataclass(frozen=True)
 class Plan:
-    """Actions for the next control steps.
-
-    Args:
-        knots: of their spline, (K, number of actions), in [-1, 1]; empty for a method without.
-        spread: standard deviation of the knots, of the same shape, where a method keeps it.
-        phase: control steps since the first knot.
-    """
+    """Actions for the next control steps."""
 
     actions: np.ndarray
+    # Of their spline, (K, number of actions), in [-1, 1]; empty for a method without
     knots: np.ndarray
+    # Standard deviation of the knots, of the same shape, where a method keeps it
     spread: np.ndarray
-    phase: int = 0
+    phase: int = 0  # control steps since the first knot
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Finding the actions of largest return within the horizon.
-
-    Args:
-        low: lower bounds of an action; -inf for none.
-        steps: control steps of the horizon.
-        spacing: control steps between the knots of a spline of actions.
-        spline: kind of that spline, see `spline_basis`.
-        tail: value of the observation at the horizon's end; None for 0.
-        phase: control steps since the first knot, fewer than the spacing. Knots stay at their times
-            while the horizon moves on: a plan that is resampled at new knots would be smoothed.
-    """
+    """Finding the actions of largest return within the horizon."""
 
     env: Any
-    low: np.ndarray
+    low: np.ndarray  # lower bounds of an action; -inf for none
     high: np.ndarray
-    steps: int
-    spacing: int
-    spline: str = "constant"
+    steps: int  # control steps of the horizon
+    spacing: int  # control steps between the knots of a spline of actions
+    spline: str = "constant"  # kind of that spline, see `spline_basis`
     discount: float = 1.0
-    tail: Tail | None = None
+    tail: Tail | None = None  # value of the observation at the horizon's end; None for 0
+    # Control steps since the first knot, fewer than the spacing. Knots stay at their times while
+    # the horizon moves on: a plan that is resampled at new knots would be smoothed
     phase: int = 0
 
     @classmethod

@@ -13,17 +13,12 @@ from mjgym.planning.tangent import State
 
 @dataclass(frozen=True)
 class Sampling:
-    """Settings that sampling planners share.
+    """Settings that sampling planners share."""
 
-    Args:
-        rollouts: candidates per iteration, with the plan so far and the proposals among them.
-        iterations: per improvement.
-        noise: standard deviation of the knots, in half ranges of the actions.
-    """
-
+    # Candidates per iteration, with the plan so far and the proposals among them
     rollouts: int = 64
-    iterations: int = 1
-    noise: float = 0.3
+    iterations: int = 1  # per improvement
+    noise: float = 0.3  # standard deviation of the knots, in half ranges of the actions
 
     spline = True
 
@@ -75,16 +70,11 @@ class PredictiveSampling(Sampling):
 
 @dataclass(frozen=True)
 class CrossEntropy(Sampling):
-    """The cross-entropy method: a Gaussian is fitted to the best candidates.
-
-    Args:
-        elites: share of the candidates that the Gaussian is fitted to.
-        least: standard deviation that it keeps.
-    """
+    """The cross-entropy method: a Gaussian is fitted to the best candidates."""
 
     iterations: int = 3
-    elites: float = 0.125
-    least: float = 0.05
+    elites: float = 0.125  # share of the candidates that the Gaussian is fitted to
+    least: float = 0.05  # standard deviation that it keeps
 
     def draw(
         self, known: np.ndarray, plan: Plan, count: int, rng: np.random.Generator
@@ -104,14 +94,11 @@ class PathIntegral(Sampling):
 
     Williams et al. (2017), with candidates of several noises, and a temperature in units of the
     returns' standard deviation.
-
-    Args:
-        temperature: of the weights, in standard deviations of the returns.
-        scales: multiples of the noise, one of which each candidate has.
     """
 
     noise: float = 1.0
-    temperature: float = 0.1
+    temperature: float = 0.1  # of the weights, in standard deviations of the returns
+    # Multiples of the noise, one of which each candidate has
     scales: tuple[float, ...] = (1 / 3, 1.0, 2.0)
 
     def draw(

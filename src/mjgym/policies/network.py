@@ -310,19 +310,13 @@ def _recalled(memory: Arrays, x: np.ndarray) -> np.ndarray:
 
 @dataclass(eq=False)
 class Valuation(Saved):
-    """Mean value of actions over an agent's critics.
+    """Mean value of actions over an agent's critics."""
 
-    Args:
-        bodies: layers of each critic, as in a policy.
-        weights: of a critic's outputs in its value, (heads, outputs of a head).
-        distribution: whether the outputs are logits of a distribution, averaged with the weights.
-        activation: of the layers, as in a policy.
-    """
-
-    bodies: list[Layers]
-    weights: np.ndarray
+    bodies: list[Layers]  # layers of each critic, as in a policy
+    weights: np.ndarray  # of a critic's outputs in its value, (heads, outputs of a head)
+    # Whether the outputs are logits of a distribution, averaged with the weights
     distribution: bool
-    activation: str = "relu"
+    activation: str = "relu"  # of the layers, as in a policy
 
     def __call__(self, inputs: np.ndarray) -> np.ndarray:
         """Values, (n, k), of encoded observations with actions within -1 and 1, (n, k, ...)."""
@@ -351,17 +345,14 @@ class EnsemblePolicy(Acting):
 
     The mean is over the agents' critics. Without critics, the mean of the actions is taken; with a
     temperature, their mean weighted by softmax(mean Q / temperature).
-
-    Args:
-        valuations: of the agents' critics; empty for the mean of the actions.
-        temperature: of the weights, in units of value; None for the highest mean Q.
-        mixed: whether the means of two proposals are proposed as well.
     """
 
     policies: Sequence[Policy]
+    # Of the agents' critics; empty for the mean of the actions
     valuations: Sequence[Valuation] = ()
+    # Of the weights, in units of value; None for the highest mean Q
     temperature: float | None = None
-    mixed: bool = False
+    mixed: bool = False  # whether the means of two proposals are proposed as well
 
     def __post_init__(self) -> None:
         first = self.policies[0]

@@ -33,27 +33,21 @@ class TrainedError(UserError):
 
 @dataclass(frozen=True)
 class About:
-    """Origin and score of a trained policy.
+    """Origin and score of a trained policy."""
 
-    Args:
-        settings: of the run, resolved; including `algorithm`, `id` and `seed`.
-        env_step: total training steps of all sub-environments.
-        minutes: of training.
-        returns: of the 100 episodes of `mjgym evaluate`, in the order of their seeds.
-        successes: of these episodes, at any time; empty for a task without a goal.
-        validation: mean return of the 100 seeds reserved for evaluations in training, by which the
-            best of several policies is chosen; None if unknown.
-        validation_success: share of these episodes that succeed; None for a task without a goal.
-    """
-
-    settings: Mapping[str, Any]
-    env_step: int
+    settings: Mapping[str, Any]  # of the run, resolved; including `algorithm`, `id` and `seed`
+    env_step: int  # total training steps of all sub-environments
     updates: int
-    minutes: float
+    minutes: float  # of training
+    # Of the 100 episodes of `mjgym evaluate`, in the order of their seeds
     returns: tuple[float, ...]
     fingerprint: Mapping[str, Any]
+    # Of these episodes, at any time; empty for a task without a goal
     successes: tuple[bool, ...] = ()
+    # Mean return of the 100 seeds reserved for evaluations in training, by which the best of
+    # several policies is chosen; None if unknown
     validation: float | None = None
+    # Share of these episodes that succeed; None for a task without a goal
     validation_success: float | None = None
 
     @property

@@ -9,15 +9,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Kind:
-    """An element kind.
+    """An element kind."""
 
-    Args:
-        count: field of MjModel with the number of elements.
-        prefixes: prefixes of fields with one row per element.
-    """
-
-    count: str
-    prefixes: tuple[str, ...]
+    count: str  # field of MjModel with the number of elements
+    prefixes: tuple[str, ...]  # prefixes of fields with one row per element
 
 
 KINDS = {

@@ -43,13 +43,9 @@ class Uniform(Rotation):
 
 @dataclass(frozen=True, eq=False)
 class About(Rotation):
-    """A rotation about an axis.
+    """A rotation about an axis."""
 
-    Args:
-        axis: (3,), of any length, or a distribution of it.
-    """
-
-    axis: Value
+    axis: Value  # (3,), of any length, or a distribution of it
     angle: Value
 
     def __post_init__(self) -> None:

@@ -8,18 +8,12 @@ from mjgym.variation.written import Written
 
 @dataclass(frozen=True, eq=False)
 class Variation(Written):
-    """Variation of the numbers that a key names, made by `factor`, `offset`, `shared`, `redrawn`.
-
-    Attributes:
-        relative: "absolute", or "factor" or "offset" of the model's numbers.
-        shared: whether one draw is for all numbers.
-        every: s between two draws within an episode, or None.
-    """
+    """Variation of a key's numbers, made by `factor`, `offset`, `shared` or `redrawn`."""
 
     distribution: Distribution
-    relative: str = "absolute"
-    shared: bool = False
-    every: Distribution | None = None
+    relative: str = "absolute"  # "absolute", or "factor" or "offset" of the model's numbers
+    shared: bool = False  # whether one draw is for all numbers
+    every: Distribution | None = None  # s between two draws within an episode, or None
 
 
 def variation(value: "Value | Variation") -> Variation:

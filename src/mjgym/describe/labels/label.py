@@ -19,29 +19,19 @@ NOWHERE: tuple[Places, Places] = ((), ())
 
 @dataclasses.dataclass(frozen=True)
 class Label:
-    """The label of one number.
+    """The label of one number."""
 
-    Args:
-        what: the element or thing, e.g. "torso".
-        axis: the component of a vector, e.g. "x"; empty for a scalar.
-        unit: "1" if dimensionless, empty if unknown.
-        frame: the axes of a vector, see `Signal`.
-        source: place in the engine's arrays, see `Signal`.
-        scale: units per 1 of the number.
-        ends: of positions, the elements that are added and those that are subtracted.
-        turn: of an entry of a rotation, its frame, the world axis and the frame's axis.
-        swings: whether that frame only turns in the vertical plane of x and z.
-    """
-
-    what: str
-    axis: str = ""
-    unit: str = ""
-    frame: str = ""
-    source: str = ""
-    scale: float = 1.0
+    what: str  # the element or thing, e.g. "torso"
+    axis: str = ""  # the component of a vector, e.g. "x"; empty for a scalar
+    unit: str = ""  # "1" if dimensionless, empty if unknown
+    frame: str = ""  # the axes of a vector, see `Signal`
+    source: str = ""  # place in the engine's arrays, see `Signal`
+    scale: float = 1.0  # units per 1 of the number
+    # Of positions, the elements that are added and those that are subtracted
     ends: tuple[Places, Places] = NOWHERE
+    # Of an entry of a rotation, its frame, the world axis and the frame's axis
     turn: tuple[str, str, str] | None = None
-    swings: bool = False
+    swings: bool = False  # whether that frame only turns in the vertical plane of x and z
 
     @property
     def name(self) -> str:

@@ -45,25 +45,20 @@ _SHORT = 10  # maximum length of an array shown in full
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference between two models.
+    """A difference between two models."""
 
-    Attributes:
-        kind: "body", "joint", "geom", ...; "option", "statistic" or "visual" for settings of the
-            whole model.
-        name: of the element; "torso/geom[0]" is the first unnamed one in the body torso, and empty
-            is the whole model.
-        field: as `MjModel` calls it, without the kind; empty if only one model has the element.
-        a: value in the first model: a number, a word, a name, or a list of them; for a long array,
-            a sentence. If only one model has the element: its body's name, or nothing, in that
-            model and None in the other.
-        b: value in the second model.
-    """
-
+    # "body", "joint", "geom", ...; "option", "statistic" or "visual" for settings of the whole
+    # model
     kind: str
+    # Of the element; "torso/geom[0]" is the first unnamed one in the body torso, and empty is the
+    # whole model
     name: str
-    field: str
+    field: str  # as `MjModel` calls it, without the kind; empty if only one model has the element
+    # Value in the first model: a number, a word, a name, or a list of them; for a long array, a
+    # sentence. If only one model has the element: its body's name, or nothing, in that model and
+    # None in the other
     a: Any
-    b: Any
+    b: Any  # value in the second model
 
     def __str__(self) -> str:
         what = f"{self.kind} {self.name!r}" if self.name else self.kind

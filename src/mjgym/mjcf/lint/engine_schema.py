@@ -28,19 +28,13 @@ _MORE_WORDS = (
 
 @dataclass(eq=False)
 class Kind:
-    """The schema of an element at one place.
-
-    Attributes:
-        unique: whether its parent may have only one.
-        children: allowed elements, by tag.
-        strict: whether the engine refuses other attributes; otherwise it ignores them.
-    """
+    """The schema of an element at one place."""
 
     tag: str
-    unique: bool
+    unique: bool  # whether its parent may have only one
     attributes: tuple[str, ...]
-    children: dict[str, "Kind"] = field(default_factory=dict)
-    strict: bool = True
+    children: dict[str, "Kind"] = field(default_factory=dict)  # allowed elements, by tag
+    strict: bool = True  # whether the engine refuses other attributes; otherwise it ignores them
 
     def walk(self) -> Iterator["Kind"]:
         """This kind and all kinds below it, each once."""

@@ -34,19 +34,12 @@ _NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")  # by default
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem in a file.
+    """A problem in a file."""
 
-    Attributes:
-        file: relative if the path of the model was.
-        line: of the element, from 1.
-        message: one sentence without a full stop.
-        nearest: valid replacements, the best first; may be empty.
-    """
-
-    file: Path
-    line: int
-    message: str
-    nearest: tuple[str, ...] = ()
+    file: Path  # relative if the path of the model was
+    line: int  # of the element, from 1
+    message: str  # one sentence without a full stop
+    nearest: tuple[str, ...] = ()  # valid replacements, the best first; may be empty
 
     def __str__(self) -> str:
         new = [word for word in self.nearest if not self.message.endswith(f"'{word}'")]
@@ -64,23 +57,16 @@ class Malformed(ValueError):
 
 @dataclass(eq=False)
 class Node:
-    """An element.
-
-    Attributes:
-        line: of its "<", from 1.
-        start: byte offset of its "<".
-        inner: byte offset after the ">" of its start tag.
-        stop: byte offset after its end tag, or `inner` if it has no end tag.
-    """
+    """An element."""
 
     tag: str
     attributes: dict[str, str]
     file: Path
-    line: int
-    start: int
+    line: int  # of its "<", from 1
+    start: int  # byte offset of its "<"
     parent: "Node | None" = None
-    inner: int = 0
-    stop: int = 0
+    inner: int = 0  # byte offset after the ">" of its start tag
+    stop: int = 0  # byte offset after its end tag, or `inner` if it has no end tag
     children: list["Node"] = field(default_factory=list)
 
     @property

@@ -48,15 +48,12 @@ class TargetField:
     Positions are (..., 2) m, forward and leftward in the world; poses add the heading (rad,
     positive leftward).
 
-    Args:
-        version: 0 for the constant velocity of 1.4 m/s forward; 1 for endless sinks straight ahead,
-            2 for endless sinks with turns of up to 90 degrees; 3 for two sinks with turns of up to
-            180 degrees.
-
     Raises:
         ValueError: there is no such version.
     """
 
+    # 0 for the constant velocity of 1.4 m/s forward; 1 for endless sinks straight ahead, 2 for
+    # endless sinks with turns of up to 90 degrees; 3 for two sinks with turns of up to 180 degrees
     version: int
 
     def __post_init__(self) -> None:

@@ -131,35 +131,6 @@ class Walk(Task):
     `r_leg/RF`, `r_leg/VAS`, `r_leg/BFSH`, `r_leg/GAS`, `r_leg/SOL`, `r_leg/TA`. The entries of the
     left leg, which begin with l_leg, follow in the same order.
 
-    Args:
-        difficulty: 0 for a constant target of 1.4 m/s forward; 1 and 2 for sinks of the field one
-            after the other, ahead or up to 90 degrees to the side; 3 for two sinks in any direction
-            and the rules of Round 2.
-        init_pose: forward and rightward speed (m/s), height of the pelvis (m), lean of the trunk
-            (rad, forward), then of the right leg and of the left hip abduction, hip extension, knee
-            extension and ankle plantarflexion (rad).
-        planar: whether the walker moves in the vertical plane alone.
-        velocity_weight: of straying from the target velocities (1/m); None for the round's own.
-        effort_weight: of the integral of the squared activations (1/s).
-        seen_field: "map" for `v_tgt_field`; "centre" for the target at the walker alone, `v_tgt`,
-            and `time`, from -1 at the start to 1 at the time limit: 100 numbers in all; "sink" for
-            `sink`, the way to it ahead and to the left, of which its direction alone is seen from
-            2 m on. `pelvis/pitch`, `pelvis/roll` and their rates are along the heading then, and no
-            longer along the start's: 99 numbers.
-        dense_reward: what each control step pays, in `pace`, at the target velocity; a tenth of it
-            at 1.4 m/s off. This reward and those that follow are no part of the published one.
-        progress_reward: what each control step pays, in `progress`, for the part of the velocity
-            that is along the target, over the target: as much backwards is its negative, nothing is
-            paid for standing or for more speed.
-        vector_reward: the most that each control step pays, in `vector`, for the target velocity,
-            as Kolesnikov and Khrulkov (2020) shaped the reward, with 0.3; so do all that follow,
-            which `mjgym.tasks.l2m.shaping` states.
-        speed_reward: in `speed`, for the target's speed in any direction.
-        direction_reward: in `direction`, for the target's direction at any speed.
-        target_reward: in `target`, for being close to the sink.
-        crossing_legs_reward: in `crossing_legs`, for legs that do not cross.
-        knee_bend_reward: in `knee_bend`, for each radian of a knee's flexion.
-
     Raises:
         ValueError: the difficulty or the seen field is unknown, the pose is not of 12 numbers, or
             a field without sinks has a `target_reward` or is seen as "sink".
@@ -168,21 +139,41 @@ class Walk(Task):
     reflexes: ClassVar[str] = ""
     """The parameters with which reflexes walk in the plane."""
 
+    # 0 for a constant target of 1.4 m/s forward; 1 and 2 for sinks of the field one after the
+    # other, ahead or up to 90 degrees to the side; 3 for two sinks in any direction and the rules
+    # of Round 2
     difficulty: int = 3
+    # Forward and rightward speed (m/s), height of the pelvis (m), lean of the trunk (rad, forward),
+    # then of the right leg and of the left hip abduction, hip extension, knee extension and ankle
+    # plantarflexion (rad)
     init_pose: tuple[float, ...] = STRAIGHT
-    planar: bool = False
+    planar: bool = False  # whether the walker moves in the vertical plane alone
+    # Of straying from the target velocities (1/m); None for the round's own
     velocity_weight: float | None = None  # 1/m
-    effort_weight: float = 1.0
+    effort_weight: float = 1.0  # of the integral of the squared activations (1/s)
+    # "map" for `v_tgt_field`; "centre" for the target at the walker alone, `v_tgt`, and `time`,
+    # from -1 at the start to 1 at the time limit: 100 numbers in all; "sink" for `sink`, the way to
+    # it ahead and to the left, of which its direction alone is seen from 2 m on. `pelvis/pitch`,
+    # `pelvis/roll` and their rates are along the heading then, and no longer along the start's: 99
+    # numbers
     seen_field: Literal["map", "centre", "sink"] = "map"
     # Per control step.
+    # What each control step pays, in `pace`, at the target velocity; a tenth of it at 1.4 m/s off.
+    # This reward and those that follow are no part of the published one
     dense_reward: float = 0.0
+    # What each control step pays, in `progress`, for the part of the velocity that is along the
+    # target, over the target: as much backwards is its negative, nothing is paid for standing or
+    # for more speed
     progress_reward: float = 0.0
+    # The most that each control step pays, in `vector`, for the target velocity, as Kolesnikov and
+    # Khrulkov (2020) shaped the reward, with 0.3; so do all that follow, which
+    # `mjgym.tasks.l2m.shaping` states
     vector_reward: float = 0.0
-    speed_reward: float = 0.0
-    direction_reward: float = 0.0
-    target_reward: float = 0.0
-    crossing_legs_reward: float = 0.0
-    knee_bend_reward: float = 0.0
+    speed_reward: float = 0.0  # in `speed`, for the target's speed in any direction
+    direction_reward: float = 0.0  # in `direction`, for the target's direction at any speed
+    target_reward: float = 0.0  # in `target`, for being close to the sink
+    crossing_legs_reward: float = 0.0  # in `crossing_legs`, for legs that do not cross
+    knee_bend_reward: float = 0.0  # in `knee_bend`, for each radian of a knee's flexion
 
     time_limit: float = dataclasses.field(default=ROUND_2, kw_only=True)  # s
     control_timestep: float = dataclasses.field(default=TIMESTEP, kw_only=True)  # s

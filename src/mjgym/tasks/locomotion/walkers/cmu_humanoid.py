@@ -14,12 +14,9 @@ HEIGHT_2020 = 1.143  # m, of the root of the larger body of 2020
 @register_walker("cmu_humanoid_2020", version="2020_position", height=HEIGHT_2020, activations=True)
 @dataclass(frozen=True)
 class CMUHumanoid(Walker):
-    """The humanoid, with servos that hold a position, or with motors.
+    """The humanoid, with servos that hold a position, or with motors."""
 
-    Args:
-        version: "2019_position", "2019_torque" or "2020_position", see the function `model`.
-    """
-
+    # "2019_position", "2019_torque" or "2020_position", see the function `model`
     version: str = "2019_position"
     scale: float | None = 1.0
     root: str = "root"
