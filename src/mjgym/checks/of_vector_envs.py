@@ -118,12 +118,9 @@ def _failures_of(check: Check, batch: _Batch) -> list[str]:
             faults.append(fault)
     except Exception as error:
         words = f"{type(error).__name__}: {error}".splitlines()[0]
-        faults.append(f"{_says(check)}: it raised {words} ({API})")
+        what = (check.__doc__ or "").splitlines()[0].rstrip(".").lower()
+        faults.append(f"{what}: it raised {words} ({API})")
     return faults
-
-
-def _says(check: Check) -> str:
-    return (check.__doc__ or "").splitlines()[0].rstrip(".").lower()
 
 
 def _spaces(batch: _Batch) -> Iterator[str]:
@@ -167,15 +164,14 @@ def _form(batch: _Batch) -> Iterator[str]:
     observation, rewards, terminations, truncations, info = result
     yield from _observation_faults(batch, observation, "step", STEP)
     yield from _info_faults(batch, info, "step", STEP)
-    for name, values, kind in (
-        ("rewards", rewards, "f"),
-        ("terminations", terminations, "b"),
-        ("truncations", truncations, "b"),
+    for name, values, word in (
+        ("rewards", rewards, "floats"),
+        ("terminations", terminations, "bools"),
+        ("truncations", truncations, "bools"),
     ):
         array = isinstance(values, np.ndarray)
-        if not (array and values.shape == (batch.n,) and values.dtype.kind == kind):
+        if not (array and values.shape == (batch.n,) and values.dtype.kind == word[0]):
             got = f"{values.dtype} {values.shape}" if array else type(values).__name__
-            word = {"f": "floats", "b": "bools"}[kind]
             yield f"step returns {name} as {got}, and not {word} of shape ({batch.n},) ({STEP})"
 
 
@@ -353,13 +349,8 @@ def _begin_faults(step: _Played) -> Iterator[str]:
 def _ignored_actions(batch: _Batch) -> Iterator[str]:
     starts = []
     for other in (0, 1):
-        batch.reset(batch.seed)
-        done = np.zeros(batch.n, dtype=bool)
-        for actions in batch.actions(batch.seed + 2, batch.steps):
-            *_, terminations, truncations, _ = batch.step(actions)
-            done = terminations | truncations
-            if done.any():
-                break
+        last = batch.run(batch.seed, batch.actions(batch.seed + 2, batch.steps))[-1]
+        done = last[2] | last[3]
         (actions,) = batch.actions(batch.seed + 3 + other, 1)
         observation = batch.step(actions)[0]
         starts.append([_row(observation, i) for i in np.flatnonzero(done).tolist()])

@@ -180,7 +180,10 @@ def _expert(
     with contextlib.closing(fields.make(id, settings, **scored)) as flat:  # as networks observe
         found = network(name, flat)
     if found is None:
-        return _planner(name, batch), f"planning ({name})"
+        from mjgym.planning import Planner
+
+        with refusing(ValueError, hint="'--expert'"):
+            return Planner(batch, name), f"planning ({name})"
     return _EachItsOwn([copy.deepcopy(found) for _ in range(count)]), f"policy {Path(name).name}"
 
 
@@ -194,13 +197,6 @@ def _script(task: Any, id: str) -> Any:
             " entries of the observation to the action."
         )
     return policy
-
-
-def _planner(name: str, batch: Any) -> Any:
-    from mjgym.planning import Planner
-
-    with refusing(ValueError, hint="'--expert'"):
-        return Planner(batch, name)
 
 
 def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> None:

@@ -19,14 +19,10 @@ def gallery(
     """Open the gallery, a searchable offline page with an image and a clip of each id."""
     page = assets() / "gallery" / "index.html"
     print(page)
-    if open and not (_has_browser() and webbrowser.open(page.as_uri())):
+    display = any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))
+    can_open = display or not sys.platform.startswith("linux")
+    if open and not (can_open and webbrowser.open(page.as_uri())):
         command = f"{os.path.basename(sys.executable)} -m http.server --bind 127.0.0.1 -d"
         out = console(stderr=True)
         out.print("no browser can be opened here; this serves the page:", style="yellow")
         out.print(f"{command} {page.parent}", soft_wrap=True)
-
-
-def _has_browser() -> bool:
-    if not sys.platform.startswith("linux"):
-        return True
-    return any(os.environ.get(name) for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"))

@@ -21,10 +21,6 @@ FIRST_SEED = 10_000  # of the fixed seeds, those of `mjgym evaluate`
 UNLIMITED = 1000  # control steps of an episode without time limit
 
 
-def methods(incomplete: str) -> list[str]:
-    return [name for name in planners() if name.startswith(incomplete)]
-
-
 def plan(
     id: Annotated[str, ID],
     method: Annotated[
@@ -33,7 +29,7 @@ def plan(
             "--planner",
             metavar="METHOD",
             help='"random_shooting", "predictive_sampling", "cem", "mppi" or "ilqg".',
-            autocompletion=methods,
+            autocompletion=lambda incomplete: options.beginning(incomplete, planners()),
         ),
     ] = "mppi",
     horizon: Annotated[float, typer.Option(min=0.0, help="In seconds.")] = 0.6,

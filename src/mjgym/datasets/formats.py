@@ -28,7 +28,7 @@ class About:
     """Facts about a dataset."""
 
     id: str  # of the environment; empty if unknown
-    # Of `gymnasium.make`, besides the id: `max_episode_steps`, `observation`, ..
+    # Of `gymnasium.make`, besides the id: `max_episode_steps`, `observation`, ...
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     version: str = ""  # of mjgym that recorded it; empty if unknown
     # That chose the actions: "teleoperation", "scripted", ...; empty if unknown
@@ -147,16 +147,12 @@ def specification(env: gymnasium.Env[Any, Any], name: str) -> str:
     if env.spec is None:
         raise DemonstrationError(f"{name!r}: only environments of `gymnasium.make` can be recorded")
     try:
-        return _without_window(env.spec).to_json()
+        kwargs = {n: x for n, x in env.spec.kwargs.items() if (n, x) != ("render_mode", "human")}
+        return dataclasses.replace(env.spec, kwargs=kwargs).to_json()
     except TypeError as error:
         raise DemonstrationError(
             f"{name!r}: the arguments of {env.spec.id} cannot be written: {error}"
         ) from None
-
-
-def _without_window(spec: EnvSpec) -> EnvSpec:
-    kwargs = {n: x for n, x in spec.kwargs.items() if (n, x) != ("render_mode", "human")}
-    return dataclasses.replace(spec, kwargs=kwargs)
 
 
 def remake(about: About, overrides: Mapping[str, Any]) -> gymnasium.Env[Any, Any]:

@@ -230,12 +230,6 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             self._window.close()
             self._window = None
 
-    def _check_open(self) -> None:
-        if self.closed:
-            raise gymnasium.error.ClosedEnvironmentError(
-                "this environment has been closed; make another one"
-            )
-
     def get_state(self) -> dict[str, np.ndarray]:
         """Copies, by name, of everything that the episode's future depends on.
 

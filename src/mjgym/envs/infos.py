@@ -71,16 +71,12 @@ class Infos:
         info["diverged"] = self.per_sub_environment(
             False if step.diverged is None else step.diverged, flag
         )
-        info["_diverged"] = self._of_divergence(step, stepped)
+        asked = copied(self._everyone if stepped is None else stepped)
+        info["_diverged"] = asked if step.diverged is None else asked | step.diverged
         if step.success is not None and some:
             add("success", step.success, flag)
             add("success_once", self._episodes.success_once, flag)
         return info
-
-    def _of_divergence(self, step: Step, stepped: Array | None) -> Array:
-        if stepped is None or step.diverged is None:
-            return copied(self._everyone if stepped is None else stepped)
-        return stepped | step.diverged
 
     def report(self, info: dict[str, Array], where: Array | None = None) -> None:
         """Add memory entries that the task reports, for a mask of sub-environments, or for all."""

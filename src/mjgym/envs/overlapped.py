@@ -14,6 +14,7 @@ from gymnasium.vector.utils import batch_space
 from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.options import RESET_MASK
 from mjgym.envs.rollouts import Rollouts
+from mjgym.envs.spaces import refuse_closed
 from mjgym.envs.sub_environments import Ids, generator_list, seed_list
 from mjgym.envs.vector import MOST_ENVS, Result, VectorEnv
 from mjgym.loop.states import check_state
@@ -51,6 +52,8 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     Raises:
         ValueError: `overlap` is less than two or more than `num_envs`.
     """
+
+    _check_open = refuse_closed
 
     def __init__(
         self, task: Task, num_envs: int = 2, *, overlap: int = 2, **arguments: Any
@@ -322,12 +325,6 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
     def __setstate__(self, pickled: dict[str, Any]) -> None:
         self.closed = True
         self._adopt(pickled["members"])
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise gymnasium.error.ClosedEnvironmentError(
-                "these environments have been closed; make others"
-            )
 
 
 def _seconds(timeout: float | None) -> float | None:

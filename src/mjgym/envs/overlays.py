@@ -42,24 +42,16 @@ _FLAGS = {
     "actuator_labels": (_VIS.mjVIS_ACTUATOR,),
     "force_labels": (_VIS.mjVIS_CONTACTFORCE,),
 }
+_FRAMED = ("geom", "site", "camera", "light", "contact")
 _FRAMES = {
     "frames": mujoco.mjtFrame.mjFRAME_BODY,
-    "geom_frames": mujoco.mjtFrame.mjFRAME_GEOM,
-    "site_frames": mujoco.mjtFrame.mjFRAME_SITE,
-    "camera_frames": mujoco.mjtFrame.mjFRAME_CAMERA,
-    "light_frames": mujoco.mjtFrame.mjFRAME_LIGHT,
-    "contact_frames": mujoco.mjtFrame.mjFRAME_CONTACT,
+    **{f"{kind}_frames": getattr(mujoco.mjtFrame, f"mjFRAME_{kind.upper()}") for kind in _FRAMED},
     "world_frame": mujoco.mjtFrame.mjFRAME_WORLD,
 }
+_LABELED = ("joint", "geom", "site", "camera", "light", "tendon", "actuator")
 _LABELS = {
     "labels": mujoco.mjtLabel.mjLABEL_BODY,
-    "joint_labels": mujoco.mjtLabel.mjLABEL_JOINT,
-    "geom_labels": mujoco.mjtLabel.mjLABEL_GEOM,
-    "site_labels": mujoco.mjtLabel.mjLABEL_SITE,
-    "camera_labels": mujoco.mjtLabel.mjLABEL_CAMERA,
-    "light_labels": mujoco.mjtLabel.mjLABEL_LIGHT,
-    "tendon_labels": mujoco.mjtLabel.mjLABEL_TENDON,
-    "actuator_labels": mujoco.mjtLabel.mjLABEL_ACTUATOR,
+    **{f"{kind}_labels": getattr(mujoco.mjtLabel, f"mjLABEL_{kind.upper()}") for kind in _LABELED},
     "force_labels": mujoco.mjtLabel.mjLABEL_CONTACTFORCE,
 }
 SHOW_WORDS = tuple(dict.fromkeys((*_FLAGS, *_FRAMES, *_LABELS)))
@@ -69,19 +61,12 @@ SHOW_WORDS = tuple(dict.fromkeys((*_FLAGS, *_FRAMES, *_LABELS)))
 _OF_KIND = {f"{kind}s": kind for kind in ("geom", "site", "joint", "tendon", "actuator")}
 # Flags and labels that need forces and collisions, not just kinematics.
 _OF_FORCES = {
-    _VIS.mjVIS_CONTACTPOINT,
-    _VIS.mjVIS_CONTACTFORCE,
-    _VIS.mjVIS_CONTACTSPLIT,
-    _VIS.mjVIS_CONSTRAINT,
-    _VIS.mjVIS_ISLAND,
-    _VIS.mjVIS_RANGEFINDER,
-    _VIS.mjVIS_ACTUATOR,
+    *(_VIS.mjVIS_CONTACTPOINT, _VIS.mjVIS_CONTACTFORCE, _VIS.mjVIS_CONTACTSPLIT),
+    *(_VIS.mjVIS_CONSTRAINT, _VIS.mjVIS_ISLAND, _VIS.mjVIS_RANGEFINDER, _VIS.mjVIS_ACTUATOR),
 }
 _CONTACT_LABELS = {
-    mujoco.mjtLabel.mjLABEL_CONTACTPOINT,
-    mujoco.mjtLabel.mjLABEL_CONTACTFORCE,
-    mujoco.mjtLabel.mjLABEL_CONSTRAINT,
-    mujoco.mjtLabel.mjLABEL_ISLAND,
+    *(mujoco.mjtLabel.mjLABEL_CONTACTPOINT, mujoco.mjtLabel.mjLABEL_CONTACTFORCE),
+    *(mujoco.mjtLabel.mjLABEL_CONSTRAINT, mujoco.mjtLabel.mjLABEL_ISLAND),
 }
 
 

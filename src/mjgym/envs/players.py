@@ -98,7 +98,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         if options and "reset_mask" in options:
             options = {**options, "reset_mask": self._by_match(options["reset_mask"])}
         observations, info = self.matches.reset(seed=seed, options=options)
-        return self._rows(observations), self._info(info)
+        return self._rows(observations), self._info(info, self._everyone)
 
     def _by_match(self, mask: Any) -> np.ndarray:
         by_match = self.matches.checked_mask(mask, self.num_envs).reshape(-1, self.num_players)
@@ -123,7 +123,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
             rewards.reshape(self.num_envs),
             self._for_each_player(terminations),
             self._for_each_player(truncations),
-            self._info(info),
+            self._info(info, self._everyone),
         )
 
     def _rows(self, values: Any) -> Any:
@@ -134,17 +134,13 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
     def _for_each_player(self, values: Array) -> Array:
         return namespace(values).repeat(values, self.num_players, axis=0)
 
-    def _info(self, info: dict[str, Any]) -> dict[str, Any]:
-        by_player = self._by_player(info)
-        for name, values in self._who.items():
-            by_player[name], by_player[f"_{name}"] = copied(values), copied(self._everyone)
-        return by_player
-
-    def _by_player(self, info: dict[str, Any]) -> dict[str, Any]:
+    def _info(self, info: dict[str, Any], present: Array) -> dict[str, Any]:
+        """An info by player, with what identifies the players of a mask."""
         by_player: dict[str, Any] = {}
         for name, values in info.items():
             if name == "final_info":
-                by_player[name] = self._info_of_ended(values, info[f"_{name}"])
+                ended = self._for_each_player(info[f"_{name}"])
+                by_player[name] = self._info(values, ended)
             elif name == "final_obs" and getattr(values, "dtype", None) != np.dtype(object):
                 by_player[name] = self._rows(values)
             elif name == "final_obs":
@@ -159,12 +155,8 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
                 by_player[name] = self._rows(values)
             else:
                 by_player[name] = self._for_each_player(values)
-        return by_player
-
-    def _info_of_ended(self, info: dict[str, Any], ended: Array) -> dict[str, Any]:
-        by_player, mask = self._by_player(info), self._for_each_player(ended)
         for name, values in self._who.items():
-            by_player[name], by_player[f"_{name}"] = zero_unless(mask, values), copied(mask)
+            by_player[name], by_player[f"_{name}"] = zero_unless(present, values), copied(present)
         return by_player
 
     # Properties of matches, by player.

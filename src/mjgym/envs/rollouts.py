@@ -18,6 +18,7 @@ import numpy as np
 from mjgym.arrays import Array, any_true, shape, zero_unless
 from mjgym.envs.observations import Observations
 from mjgym.envs.options import Options
+from mjgym.envs.spaces import refuse_closed
 from mjgym.loop.episode import Episodes, Step
 from mjgym.loop.states import FRAMES, ID, check_state
 from mjgym.sim.batched import require_room
@@ -207,9 +208,7 @@ class RolloutMethods:
     def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:
         """A batch of n simulations with other options than the environment's."""
 
-    @abstractmethod
-    def _check_open(self) -> None:
-        """Refuse to use an environment that has been closed."""
+    _check_open = refuse_closed
 
     def rollout(
         self,

@@ -28,6 +28,11 @@ def box(low: np.ndarray, high: np.ndarray) -> gymnasium.spaces.Box:
     return gymnasium.spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
+def refuse_closed(env: Any) -> None:
+    if env.closed:
+        raise gymnasium.error.ClosedEnvironmentError("it has been closed; make another one")
+
+
 def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndarray:
     """The action as a float64 array of the expected shape, neither rounded nor clipped.
 

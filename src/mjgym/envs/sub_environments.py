@@ -11,6 +11,7 @@ from mjgym.arrays import namespace
 from mjgym.envs.goal_methods import GoalMethods
 from mjgym.envs.observations import row
 from mjgym.envs.options import RESET_MASK, check_reset_options
+from mjgym.envs.spaces import refuse_closed
 from mjgym.loop.episode import Episodes
 from mjgym.task import Arrays
 from mjgym.util.suggestions import did_you_mean
@@ -75,6 +76,7 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
     get_state: Callable[..., dict[str, np.ndarray]]
     set_state: Callable[..., Any]
     observe: Callable[..., Arrays]
+    _check_open = refuse_closed
 
     def __init__(self, num_envs: int) -> None:
         self.num_envs = num_envs
@@ -251,9 +253,3 @@ class SubEnvironments(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]):
             )
         hint = did_you_mean(name, [*self._methods(np.arange(0)), *sorted(_GENERATORS), *_SHARED])
         return AttributeError(f"sub-environments have no {name!r}{hint}")
-
-    def _check_open(self) -> None:
-        if self.closed:
-            raise gymnasium.error.ClosedEnvironmentError(
-                "this VectorEnv has been closed; make another one"
-            )

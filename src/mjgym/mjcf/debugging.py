@@ -150,7 +150,7 @@ def _begin(stack: bool) -> None:
         for name in dir(owner):
             if name.startswith(("set_", "make_", "wrap_")) and name != "make_flex":
                 _patch(owner, name, _remembers_change)
-        _patch(owner, "__setattr__", _remembers_assignment)
+        _patch(owner, "__setattr__", _remembers_change)
 
 
 def _patch(owner: type, name: str, remembers: Callable[[Any], Any]) -> None:
@@ -185,25 +185,12 @@ def _remembers_change(method: Any) -> Any:
     @functools.wraps(method)
     def wrapper(element: Element, *args: Any, **kwargs: Any) -> Any:
         result = method(element, *args, **kwargs)
-        _note_change(element)
+        if method.__name__ != "__setattr__" or args[0] != "info":
+            line, creation = _line(), element.info.partition(_CHANGED)[0]
+            _write(element, creation if creation == line else f"{creation}{_CHANGED}{line}")
         return result
 
     return wrapper
-
-
-def _remembers_assignment(method: Any) -> Any:
-    def __setattr__(element: Element, name: str, value: Any) -> None:
-        method(element, name, value)
-        if name != "info":
-            _note_change(element)
-
-    return __setattr__
-
-
-def _note_change(element: Element) -> None:
-    line = _line()
-    creation = element.info.partition(_CHANGED)[0]
-    _write(element, creation if creation == line else f"{creation}{_CHANGED}{line}")
 
 
 def _write(element: Element, info: str) -> None:

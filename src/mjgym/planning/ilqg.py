@@ -21,7 +21,7 @@ class ILQG:
     Plans are free actions. The model is of `mjgym.planning.linearize`, made convex.
     """
 
-    rollouts: int = 8  # step lengths of the line search: 1, 1/2, 1/4, ..
+    rollouts: int = 8  # step lengths of the line search: 1, 1/2, 1/4, ...
     iterations: int = 1  # Newton steps per improvement
     regularization: float = 1e-6  # first value that is added to the actions' curvature
     tolerance: float = 1e-12  # expected gain of the return below which the iterations end

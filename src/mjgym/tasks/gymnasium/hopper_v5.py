@@ -12,7 +12,12 @@ Z, PITCH = 1, 2  # positions of the root
 
 @dataclass(frozen=True, kw_only=True)
 class PlanarWalker(HealthyTask):
-    """A planar robot that must stay upright."""
+    """A planar robot that must stay upright.
+
+    Observation: `qpos`, height and pitch of the root (m, rad), then the joints (rad); `qvel`, the
+    velocities of the root, forwards, up and in pitch (m/s, rad/s), and of the joints (rad/s), all
+    within -10 and 10.
+    """
 
     healthy_angle_range: tuple[float, float]  # rad, of the torso
 
@@ -45,10 +50,6 @@ class Hopper(PlanarWalker):
     episode ends.
 
     Start: positions and velocities uniform about the model's, within the noise scale.
-
-    Observation: `qpos`, height and pitch of the root (m, rad), then the joints (rad); `qvel`, the
-    velocities of the root, forwards, up and in pitch (m/s, rad/s), and of the joints (rad/s), all
-    within -10 and 10.
     """
 
     healthy_state_range: tuple[float, float] = (-100.0, 100.0)  # m, rad, m/s, rad/s

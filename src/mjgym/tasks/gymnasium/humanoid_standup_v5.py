@@ -19,12 +19,6 @@ class HumanoidStandup(HumanoidBody):
     times their weights, the latter within its range.
 
     Start: positions and velocities uniform about the model's, lying, within the noise scale.
-
-    Observation: `qpos`, height (m) and quaternion of the torso, then the joints (rad); `qvel`, the
-    torso's velocity (m/s) and spin (rad/s), then of the joints (rad/s); `cinert`, inertia of each
-    body about the centre of mass of all; `cvel`, spin (rad/s) and velocity (m/s) of each body at
-    that centre; `qfrc_actuator`, torque of the actuators in the joints (N m); `cfrc_ext`, torque
-    (N m) and force (N) of contacts on each body about that centre.
     """
 
     uph_cost_weight: float = 1.0  # without effect, as in Gymnasium

@@ -21,7 +21,14 @@ JOINTS = slice(6, None)  # degrees of freedom behind the root's
 
 @dataclass(frozen=True, kw_only=True)
 class HumanoidBody(GymnasiumTask):
-    """The humanoid's starts, observation and tendons."""
+    """The humanoid's starts, observation and tendons.
+
+    Observation: `qpos`, height (m) and quaternion of the torso, then the joints (rad); `qvel`, the
+    torso's velocity (m/s) and spin (rad/s), then of the joints (rad/s); `cinert`, inertia of each
+    body about the centre of mass of all; `cvel`, spin (rad/s) and velocity (m/s) of each body at
+    that centre; `qfrc_actuator`, torque of the actuators in the joints (N m); `cfrc_ext`, torque
+    (N m) and force (N) of contacts on each body about that centre.
+    """
 
     ctrl_cost_weight: float = 0.1
     reset_noise_scale: float = 1e-2
@@ -89,12 +96,6 @@ class Humanoid(HumanoidBody, HealthyTask):
     is within its range; else the episode ends.
 
     Start: positions and velocities uniform about the model's, within the noise scale.
-
-    Observation: `qpos`, height (m) and quaternion of the torso, then the joints (rad); `qvel`, the
-    torso's velocity (m/s) and spin (rad/s), then of the joints (rad/s); `cinert`, inertia of each
-    body about the centre of mass of all; `cvel`, spin (rad/s) and velocity (m/s) of each body at
-    that centre; `qfrc_actuator`, torque of the actuators in the joints (N m); `cfrc_ext`, torque
-    (N m) and force (N) of contacts on each body about that centre.
     """
 
     forward_reward_weight: float = 1.25

@@ -17,10 +17,6 @@ class Walker2d(PlanarWalker):
     Healthy: height and pitch are within their ranges; else the episode ends.
 
     Start: positions and velocities uniform about the model's, within the noise scale.
-
-    Observation: `qpos`, height and pitch of the root (m, rad), then the joints (rad); `qvel`, the
-    velocities of the root, forwards, up and in pitch (m/s, rad/s), and of the joints (rad/s), all
-    within -10 and 10.
     """
 
     healthy_z_range: tuple[float, float] = (0.8, 2.0)  # m
