@@ -82,18 +82,13 @@ class Entity(Written):
     Hooks get an `EntityView`, in which names are local to the entity, and follow the rules of the
     task hooks of the same names, so the same code serves one simulation, a batch and any array
     library. A task attaches entities with `WithEntities`.
-
-    Args:
-        name: name in the scene; the entity's elements, memory and entries are prefixed by it and a
-            slash.
-        body: body of the scene that it is attached to; empty for the world.
-        pos: position of its frame in that body, m.
-        quat: orientation of its frame in that body.
     """
 
+    # Name in the scene; the entity's elements, memory and entries are prefixed by it and a slash
     name: str
-    body: str = ""
-    pos: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    body: str = ""  # body of the scene that it is attached to; empty for the world
+    pos: tuple[float, float, float] = (0.0, 0.0, 0.0)  # position of its frame in that body, m
+    # Orientation of its frame in that body
     quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
 
     free: ClassVar[bool] = False
@@ -213,15 +208,12 @@ class WithEntities(_Mixin):
     observed after everything of the task, which is otherwise unchanged. A subclass may reward them
     in `terms`: an entity's memory is in `v.memory`, under its names in the scene.
 
-    Args:
-        entities: in the order of their observation entries.
-
     Raises:
         TypeError: a subclass overrides a combining hook without calling `super()`, or has the task
             class first, or `entities` holds something else.
     """
 
-    entities: tuple[Entity, ...] = ()
+    entities: tuple[Entity, ...] = ()  # in the order of their observation entries
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -360,7 +360,7 @@ def test_sizes_and_kinds(draws):
     for width, height in ((0, 10), (10, -1), (studio.MAX_SIZE + 1, 10)):
         with pytest.raises(ValueError, match="must be from 1 to"):
             drawn.render(state, width=width, height=height)
-    with pytest.raises(ValueError, match="kind: 'deph' is unknown; did you mean depth"):
+    with pytest.raises(ValueError, match="kind: 'deph' is none of rgb, depth"):
         drawn.render(state, kind="deph")
 
 

@@ -82,8 +82,7 @@ def _states(env: Any, policy: Callable[[Any], Any]) -> np.ndarray:
 
 def _state(env: Any) -> np.ndarray:
     state = env.unwrapped.get_state()
-    joined: np.ndarray = np.concatenate([np.ravel(state[n]) for n in _STATE if n in state])
-    return joined
+    return np.asarray(np.concatenate([np.ravel(state[n]) for n in _STATE if n in state]))
 
 
 def _bounds(env: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ from mjgym.cli.policies import (
     load_policy,
     network,
     planners,
+    script_of,
 )
 from mjgym.policies.network import begin
 
@@ -171,9 +172,9 @@ class _Random:
 def _expert(
     name: str, env: Any, batch: Any, settings: list[str] | None, seed: int, scored: dict[str, Any]
 ) -> tuple[Any, str]:
-    task, id, count = env.unwrapped.task, env.spec.id, batch.num_envs
+    id, count = env.spec.id, batch.num_envs
     if name == SCRIPTED:
-        return _script(task, id), "its scripted policy"
+        return script_of(env), "its scripted policy"
     if name == RANDOM:
         seeds = itertools.count(seed)
         return _EachItsOwn([_Random(env, seeds) for _ in range(count)]), "random actions"
@@ -185,18 +186,6 @@ def _expert(
         with refusing(ValueError, hint="'--expert'"):
             return Planner(batch, name), f"planning ({name})"
     return _EachItsOwn([copy.deepcopy(found) for _ in range(count)]), f"policy {Path(name).name}"
-
-
-def _script(task: Any, id: str) -> Any:
-    with refusing(ValueError, prefix=f"{id}: "):
-        policy = task.scripted_policy()
-    if policy is None:
-        raise typer.BadParameter(
-            f"There is no scripted policy for {id}: take a planner, such as --expert mppi, or give"
-            f" {type(task).__name__} the method scripted_policy, which returns a function from"
-            " entries of the observation to the action."
-        )
-    return policy
 
 
 def _collect(attempts: Any, writer: "Writer", count: int, successes: bool) -> None:

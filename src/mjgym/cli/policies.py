@@ -100,7 +100,7 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
 
 def _named(text: str, env: Any) -> Callable[[Any], Any]:
     if text == SCRIPTED:
-        return _scripted(env)
+        return _ByEntries(script_of(env), env.unwrapped.entry_shapes)
     if text.isidentifier() and text in planners():
         from mjgym.planning import Planner
 
@@ -135,12 +135,18 @@ def network(text: str, env: Any) -> "AnyPolicy | None":
     return policy
 
 
-def _scripted(env: Any) -> Callable[[Any], Any]:
-    with refusing(ValueError, prefix=f"{env.spec.id}: ", hint=HINT):
-        policy: Callable[[Any], Any] | None = env.unwrapped.task.scripted_policy()
+def script_of(env: Any) -> Callable[[Any], Any]:
+    """The scripted policy of a task, from entries of the observation to the action."""
+    id, task = env.spec.id, env.unwrapped.task
+    with refusing(ValueError, prefix=f"{id}: "):
+        policy: Callable[[Any], Any] | None = task.scripted_policy()
     if policy is None:
-        raise _refused(f"There is no scripted policy for {env.spec.id}.")
-    return _ByEntries(policy, env.unwrapped.entry_shapes)
+        raise typer.BadParameter(
+            f"There is no scripted policy for {id}: take a planner, such as mppi, or give"
+            f" {type(task).__name__} the method scripted_policy, which returns a function from"
+            " entries of the observation to the action."
+        )
+    return policy
 
 
 class _ByEntries:

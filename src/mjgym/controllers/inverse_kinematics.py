@@ -17,7 +17,8 @@ from mjgym.controllers.controller import Arrays, Controller, State, controllers
 from mjgym.controllers.joint import JointPosition
 from mjgym.controllers.linear_algebra import gram, solve, times
 from mjgym.controllers.operational_space import AXES, UNITS
-from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, one_of, positive
+from mjgym.controllers.parameters import Numbers, as_precise, clip, constant
+from mjgym.util.values import not_negative, one_of, positive
 
 GAIN = 0.95  # fraction of the error corrected within the time scale of the joint velocities
 
@@ -30,21 +31,13 @@ FASTEST = 1.0  # rad/s, joint speed limit
 
 @dataclass(frozen=True)
 class InverseKinematicsPose(Controller):
-    """Tool displacement and rotation in world axes, by damped least squares once per control step.
+    """Tool displacement and rotation in world axes, by damped least squares in a control step."""
 
-    Args:
-        ik_pos_limit: largest displacement, m.
-        ik_ori_limit: largest rotation, rad.
-        kp: gain on joint position, 1/s^2, or one per joint.
-        damping_ratio: 1 for critical damping, or one per joint.
-        interpolation: as in `ScaledController`, as are `ramp_ratio` and `substeps`.
-    """
-
-    ik_pos_limit: float = 0.02
-    ik_ori_limit: float = 0.05
-    kp: Numbers = 100.0
-    damping_ratio: Numbers = 1.0
-    interpolation: str | None = None
+    ik_pos_limit: float = 0.02  # largest displacement, m
+    ik_ori_limit: float = 0.05  # largest rotation, rad
+    kp: Numbers = 100.0  # gain on joint position, 1/s^2, or one per joint
+    damping_ratio: Numbers = 1.0  # 1 for critical damping, or one per joint
+    interpolation: str | None = None  # as in `ScaledController`, as are `ramp_ratio` and `substeps`
     ramp_ratio: float = 0.2
     substeps: int = 25
 
@@ -107,25 +100,18 @@ class InverseKinematicsWholeBody(Controller):
 
     Null-space motion draws joints to zero. All joints of a robot slow down together when one
     exceeds its speed limit, then those of a part with a lower limit.
-
-    Args:
-        integration_dt: s, time scale of the joint velocities.
-        max_dq: rad/s, joint speed limit; 0: unlimited.
-        posture_gain: 1/s, pull towards zero, or one per joint.
-        input_ref_frame: axes of the action: "world", or "base", those of the robot.
-        kp: gain on joint position, 1/s^2, or one per joint.
-        kd: gain on joint velocity, 1/s, or one per joint; None for critical damping.
-        tool: whether the joints are an arm's, with a pose as the action; those of a torso, a head
-            or legs have none and take part in the arms' solution.
     """
 
     damping: float = 0.05
-    integration_dt: float = 0.1
-    max_dq: float = 4.0
-    posture_gain: Numbers = 1.0
-    input_ref_frame: str = "world"
-    kp: Numbers = 1000.0
+    integration_dt: float = 0.1  # s, time scale of the joint velocities
+    max_dq: float = 4.0  # rad/s, joint speed limit; 0: unlimited
+    posture_gain: Numbers = 1.0  # 1/s, pull towards zero, or one per joint
+    input_ref_frame: str = "world"  # axes of the action: "world", or "base", those of the robot
+    kp: Numbers = 1000.0  # gain on joint position, 1/s^2, or one per joint
+    # Gain on joint velocity, 1/s, or one per joint; None for critical damping
     kd: Numbers | None = 200.0
+    # Whether the joints are an arm's, with a pose as the action; those of a torso, a head or legs
+    # have none and take part in the arms' solution
     tool: bool = True
 
     couples: ClassVar[bool] = True
@@ -134,8 +120,7 @@ class InverseKinematicsWholeBody(Controller):
         one_of("input_ref_frame", self.input_ref_frame, ("base", "world"))
         for name in ("damping", "integration_dt"):
             positive(name, getattr(self, name))
-        if not self.max_dq >= 0:
-            raise ValueError(f"max_dq: expected 0 or more, got {self.max_dq!r}")
+        not_negative("max_dq", self.max_dq)
         self.joints  # noqa: B018  (checks its parameters)
 
     @functools.cached_property

@@ -22,18 +22,15 @@ from mjgym.controllers.scaled import ImpedanceController, ScaledController
 class JointTorque(ScaledController):
     """Joint torques, added to gravity compensation.
 
-    Args:
-        torque_limits: lower and upper torque limit of actions, N m; None for the motors'.
-        use_torque_compensation: add the bias forces.
-
     The default range of 0.1 N m hardly moves an arm with as much joint friction; raise
     `output_max`.
     """
 
     output_max: Numbers = 0.1
     output_min: Numbers = -0.1
+    # Lower and upper torque limit of actions, N m; None for the motors'
     torque_limits: tuple[Numbers, Numbers] | None = None
-    use_torque_compensation: bool = True
+    use_torque_compensation: bool = True  # add the bias forces
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -70,20 +67,17 @@ class JointVelocity(ScaledController):
 
     The integral holds while a joint's motor is at its limit. Errors are measured after each physics
     step, so a goal enters the integral one physics step after it is set.
-
-    Args:
-        kp: gain on the error as a fraction of the joint's torque range, s/rad; with one per joint,
-            absolute gains, N m s/rad. A joint with an inertia below half of its gain times the
-            physics timestep chatters: light arms (Baxter's) want less.
-        velocity_limits: lower and upper velocity limit, rad/s; None: unlimited.
-        use_torque_compensation: add the bias forces.
     """
 
     output_max: Numbers = 0.5
     output_min: Numbers = -0.5
+    # Gain on the error as a fraction of the joint's torque range, s/rad; with one per joint,
+    # absolute gains, N m s/rad. A joint with an inertia below half of its gain times the physics
+    # timestep chatters: light arms (Baxter's) want less
     kp: Numbers = 3.0
+    # Lower and upper velocity limit, rad/s; None: unlimited
     velocity_limits: tuple[Numbers, Numbers] | None = (-1.0, 1.0)
-    use_torque_compensation: bool = True
+    use_torque_compensation: bool = True  # add the bias forces
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -154,20 +148,16 @@ class JointVelocity(ScaledController):
 
 @dataclass(frozen=True)
 class JointPosition(ImpedanceController):
-    """Joint positions, tracked by a spring and damper per joint in units of acceleration.
-
-    Args:
-        kd: gain on velocity, 1/s; None to derive it from the damping ratio.
-        qpos_limits: lower and upper position limit, rad; None: unlimited.
-        use_torque_compensation: multiply by the inertia matrix and add the bias forces; otherwise
-            the accelerations are used as torques.
-    """
+    """Joint positions, tracked by a spring and damper per joint in units of acceleration."""
 
     output_max: Numbers = 0.05
     output_min: Numbers = -0.05
     kp: Numbers = 50.0
-    kd: Numbers | None = None
+    kd: Numbers | None = None  # gain on velocity, 1/s; None to derive it from the damping ratio
+    # Lower and upper position limit, rad; None: unlimited
     qpos_limits: tuple[Numbers, Numbers] | None = None
+    # Multiply by the inertia matrix and add the bias forces; otherwise the accelerations are used
+    # as torques
     use_torque_compensation: bool = True
 
     def __post_init__(self) -> None:

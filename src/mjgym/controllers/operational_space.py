@@ -14,8 +14,9 @@ from mjgym.actions import Action
 from mjgym.arrays import Array, namespace
 from mjgym.controllers.controller import Arrays, State, controllers, limited
 from mjgym.controllers.linear_algebra import regular
-from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, one_of, ordered
+from mjgym.controllers.parameters import Numbers, as_precise, clip, constant, ordered
 from mjgym.controllers.scaled import ImpedanceController
+from mjgym.util.values import one_of
 
 AXES = ("x", "y", "z", "rx", "ry", "rz")
 UNITS = ("m", "m", "m", "rad", "rad", "rad")
@@ -24,20 +25,16 @@ POSTURE_GAIN = 10.0  # 1/s^2, null-space pull towards the initial posture
 
 @dataclass(frozen=True)
 class OperationalSpacePose(ImpedanceController):
-    """Tool pose control: a displacement from the current pose, or an absolute pose.
-
-    Args:
-        position_limits: lower and upper limit of tool position, m, in the axes of
-            `input_ref_frame`; None: unlimited.
-        uncouple_pos_ori: whether forces and torques use the translational and the rotational
-            inertia separately; False: both use the full inertia.
-        input_ref_frame: axes of the action: "base", those of the arm's origin, or "world".
-    """
+    """Tool pose control: a displacement from the current pose, or an absolute pose."""
 
     output_max: Numbers = (0.05, 0.05, 0.05, 0.5, 0.5, 0.5)
     output_min: Numbers = (-0.05, -0.05, -0.05, -0.5, -0.5, -0.5)
+    # Lower and upper limit of tool position, m, in the axes of `input_ref_frame`; None: unlimited
     position_limits: tuple[Numbers, Numbers] | None = None
+    # Whether forces and torques use the translational and the rotational inertia separately; False:
+    # both use the full inertia
     uncouple_pos_ori: bool = True
+    # Axes of the action: "base", those of the arm's origin, or "world"
     input_ref_frame: str = "base"
     turns: ClassVar[bool] = True
     """True if the action turns the tool."""

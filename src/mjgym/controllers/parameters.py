@@ -1,18 +1,11 @@
 """Validation and arithmetic of control law parameters."""
 
 import math
-from typing import Any
 
 from mjgym.arrays import Array, namespace
-from mjgym.util.suggestions import or_else
 
 Numbers = float | tuple[float, ...]
 """One number for all, or one for each."""
-
-
-def one_of(what: str, value: Any, known: tuple[Any, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{what}: no {value!r}{or_else(repr(value), map(repr, known))}")
 
 
 def finite(what: str, value: Numbers | None, count: int | None = None) -> None:
@@ -29,11 +22,6 @@ def not_negative(what: str, value: Numbers) -> None:
     finite(what, value)
     if min(per_axis(value, 1)) < 0:
         raise ValueError(f"{what}: expected 0 or more, got {value!r}")
-
-
-def positive(what: str, value: float) -> None:
-    if not value > 0:
-        raise ValueError(f"{what}: expected more than 0, got {value!r}")
 
 
 def ordered(what: str, limits: tuple[Numbers, Numbers] | None, count: int | None = None) -> None:

@@ -15,11 +15,11 @@ from mjgym.controllers.parameters import (
     damping,
     finite,
     not_negative,
-    one_of,
     ordered,
     per_axis,
     scaled,
 )
+from mjgym.util.values import one_of
 
 
 def ramp_steps(ramp_ratio: float, substeps: int) -> int:
@@ -42,21 +42,16 @@ IMPEDANCE = ("fixed", "variable", "variable_kp")
 
 @dataclass(frozen=True)
 class ScaledController(Controller):
-    """A controller that clips its action to a range, maps it to another, and may ramp its goal.
-
-    Args:
-        interpolation: "linear" to ramp each goal over the first physics steps, None to jump.
-        ramp_ratio: the fraction of the control step's physics steps that the ramp takes.
-        substeps: physics steps per control step, for interpolation.
-    """
+    """A controller that clips its action to a range, maps it to another, and may ramp its goal."""
 
     input_max: Numbers = 1.0
     input_min: Numbers = -1.0
     output_max: Numbers = 1.0
     output_min: Numbers = -1.0
+    # "linear" to ramp each goal over the first physics steps, None to jump
     interpolation: str | None = None
-    ramp_ratio: float = 0.2
-    substeps: int = 25
+    ramp_ratio: float = 0.2  # the fraction of the control step's physics steps that the ramp takes
+    substeps: int = 25  # physics steps per control step, for interpolation
 
     def __post_init__(self) -> None:
         for name in ("input_max", "input_min", "output_max", "output_min"):
@@ -150,22 +145,17 @@ class ScaledController(Controller):
 
 @dataclass(frozen=True)
 class ImpedanceController(ScaledController):
-    """A spring-damper law between the current state and the goal.
+    """A spring-damper law between the current state and the goal."""
 
-    Args:
-        kp: gain on position, 1/s^2, or one per axis or joint.
-        damping_ratio: 1 for critical damping, or one per axis or joint.
-        impedance_mode: "fixed"; "variable": the action begins with damping ratios and gains;
-            "variable_kp": it begins with gains. They are clipped to their limits, not scaled.
-        input_type: "delta": the action is a displacement of the goal; "absolute": it is the goal,
-            neither clipped nor scaled.
-    """
-
-    kp: Numbers = 150.0
-    damping_ratio: Numbers = 1.0
+    kp: Numbers = 150.0  # gain on position, 1/s^2, or one per axis or joint
+    damping_ratio: Numbers = 1.0  # 1 for critical damping, or one per axis or joint
+    # "fixed"; "variable": the action begins with damping ratios and gains; "variable_kp": it begins
+    # with gains. They are clipped to their limits, not scaled
     impedance_mode: str = "fixed"
     kp_limits: tuple[float, float] = (0.0, 300.0)
     damping_ratio_limits: tuple[float, float] = (0.0, 10.0)
+    # "delta": the action is a displacement of the goal; "absolute": it is the goal, neither clipped
+    # nor scaled
     input_type: str = "delta"
 
     def __post_init__(self) -> None:

@@ -100,8 +100,7 @@ def attempts(
 
 
 def _within(space: Any, actions: np.ndarray) -> np.ndarray:
-    clipped: np.ndarray = np.clip(actions, space.low, space.high).astype(space.dtype)
-    return clipped
+    return np.asarray(np.clip(actions, space.low, space.high).astype(space.dtype))
 
 
 def _generator(seed: Any) -> np.random.Generator:

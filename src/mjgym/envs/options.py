@@ -1,7 +1,7 @@
 """Keyword arguments of environments: those that all share, and those of each kind of batch."""
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from mjgym.observables import Image
 from mjgym.observables.sensing import ObservableLike
 from mjgym.task import Task
 from mjgym.util.suggestions import or_else
-from mjgym.util.values import whole_number
+from mjgym.util.values import one_of, whole_number
 from mjgym.variation.draws import Draws
 from mjgym.variation.varying import Varying
 
@@ -100,7 +100,7 @@ class Options:
             ("visualize_reward", (False, True)),
             ("vary_every", VARY_EVERY),
         ):
-            _check_known(name, getattr(self, name), known)
+            one_of(name, getattr(self, name), known)
         for name in ("width", "height"):
             whole_number(name, getattr(self, name), most=pixels.MAX_SIZE)
         if self.frame_stack is not None:
@@ -132,40 +132,33 @@ class Options:
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """Keyword arguments that all vector environments share, besides `Options`.
+    """Keyword arguments that all vector environments share, besides `Options`."""
 
-    Args:
-        max_episode_steps: control steps after which an episode is truncated; None for no limit.
-        autoreset_mode: "NextStep", "SameStep" or "Disabled", as Gymnasium defines them.
-    """
-
+    # Control steps after which an episode is truncated; None for no limit
     max_episode_steps: int | None = None
+    # "NextStep", "SameStep" or "Disabled", as Gymnasium defines them
     autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP
 
     def __post_init__(self) -> None:
         mode = getattr(self.autoreset_mode, "value", self.autoreset_mode)
-        _check_known("autoreset_mode", mode, [known.value for known in AutoresetMode])
+        one_of("autoreset_mode", mode, [known.value for known in AutoresetMode])
         object.__setattr__(self, "autoreset_mode", AutoresetMode(mode))
 
 
 @dataclass(frozen=True)
 class VectorOptions(BatchOptions):
-    """Keyword arguments of `mjgym.VectorEnv`, besides `Options`.
-
-    Args:
-        copy: whether to return copies of the observations; else the next step overwrites them.
-        overlap: number of groups that step in turn; for `make_vec` and `OverlappedVectorEnv`.
-    """
+    """Keyword arguments of `mjgym.VectorEnv`, besides `Options`."""
 
     threads: int | None = None
+    # Whether to return copies of the observations; else the next step overwrites them
     copy: bool = True
-    overlap: int = 1
+    overlap: int = 1  # number of groups that step in turn; for `make_vec` and `OverlappedVectorEnv`
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.threads is not None:
             whole_number("threads", self.threads, most=MOST_THREADS)
-        _check_known("copy", self.copy, (False, True))
+        one_of("copy", self.copy, (False, True))
         if self.overlap != 1:
             raise ValueError("overlap: make_vec and OverlappedVectorEnv step groups")
 
@@ -197,16 +190,11 @@ class WarpOptions(BatchOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _check_known("output", self.output, OUTPUTS)
-        _check_known("deterministic", self.deterministic, (False, True))
+        one_of("output", self.output, OUTPUTS)
+        one_of("deterministic", self.deterministic, (False, True))
         for name, least in (("nconmax", 1), ("njmax", 1), ("start_threads", 0)):
             if (number := getattr(self, name)) is not None:
                 whole_number(name, number, least)
-
-
-def _check_known(argument: str, value: object, known: Collection[object]) -> None:
-    if value not in known:
-        raise ValueError(f"{argument}: {value!r} is none of {', '.join(map(str, known))}")
 
 
 def names(options: type[Options] | type[BatchOptions]) -> tuple[str, ...]:

@@ -61,12 +61,7 @@ class OverlappedVectorEnv(GoalMethods, gymnasium.vector.VectorEnv[Any, Any, Any]
         self.closed = True  # until construction succeeds
         whole_number("num_envs", num_envs, most=MOST_ENVS)
         require_room("num_envs", compile_model(task), num_envs)
-        whole = isinstance(overlap, int) and not isinstance(overlap, bool)
-        if not (whole and 2 <= overlap <= num_envs):
-            raise ValueError(
-                f"overlap: expected a number of groups from 2 to num_envs ({num_envs}), got"
-                f" {overlap!r}"
-            )
+        whole_number("overlap", overlap, 2, num_envs)
         counts = [len(ids) for ids in np.array_split(np.arange(num_envs), overlap)]
         self._adopt([VectorEnv(task, count, **arguments) for count in counts])
 

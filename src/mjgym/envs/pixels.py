@@ -12,7 +12,7 @@ from mjgym.observables import Image
 from mjgym.task import Task
 from mjgym.task.viewpoint import Viewpoint
 from mjgym.util.suggestions import or_else
-from mjgym.util.values import whole_number
+from mjgym.util.values import one_of, whole_number
 
 MAX_SIZE = 16384  # pixels of an image's width or height that OpenGL is sure to render
 KEY = "pixels"  # of the image in an observation; "pixels_<camera>" if there are several
@@ -58,8 +58,7 @@ def parse(pixels: Mapping[str, Any] | None, model: mujoco.MjModel) -> dict[str, 
 def check(argument: str, image: Image, model: mujoco.MjModel) -> None:
     """Refuse an image that the model cannot provide."""
     known_camera(argument, image.camera, model)
-    if image.kind not in ("rgb", "depth"):
-        raise ValueError(f"{argument}: kind {image.kind!r} is neither 'rgb' nor 'depth'")
+    one_of(f"{argument}: kind", image.kind, ("rgb", "depth"))
     for name in ("width", "height"):
         whole_number(f"{argument}: {name}", getattr(image, name), most=MAX_SIZE)
 

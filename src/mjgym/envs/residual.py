@@ -40,8 +40,7 @@ class _Residual:
     def corrected(self, entries: Any, action: Any) -> np.ndarray:
         scripted = np.asarray(self._script(entries))
         moved = scripted + (self._scale * action).astype(scripted.dtype)
-        within: np.ndarray = np.clip(moved, self._low, self._high)
-        return within
+        return np.asarray(np.clip(moved, self._low, self._high))
 
 
 class ResidualAction(gymnasium.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):

@@ -6,6 +6,8 @@ import gymnasium
 import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
+from mjgym.util.values import not_negative
+
 
 class ActionNoise(gymnasium.ActionWrapper[Any, np.ndarray, np.ndarray], RecordConstructorArgs):
     """Adds Gaussian noise to every action and clips the sum to the action space.
@@ -25,13 +27,11 @@ class ActionNoise(gymnasium.ActionWrapper[Any, np.ndarray, np.ndarray], RecordCo
         space: Any = env.action_space
         if not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
             raise ValueError("the action space is unbounded: noise cannot be in proportion to it")
-        if not scale >= 0:
-            raise ValueError(f"scale: must not be negative, got {scale}")
+        not_negative("scale", scale)
         self._deviation: np.ndarray = scale * (space.high.astype(float) - space.low)
 
     def action(self, action: np.ndarray) -> np.ndarray:
         """The noisy action, float64."""
         noisy = action + self._deviation * self.np_random.normal(size=self._deviation.shape)
         space: Any = self.action_space
-        clipped: np.ndarray = np.clip(noisy, space.low, space.high)
-        return clipped
+        return np.asarray(np.clip(noisy, space.low, space.high))

@@ -114,12 +114,10 @@ class _Shape:
         if self.kind == mujoco.mjtGeom.mjGEOM_ELLIPSOID:
             outside = np.linalg.norm(p / self.size, axis=-1)
             slope = np.linalg.norm(p / self.size**2, axis=-1)
-            distance: np.ndarray = outside * (outside - 1) / np.maximum(slope, 1e-9)
-            return distance
+            return np.asarray(outside * (outside - 1) / np.maximum(slope, 1e-9))
         if self.kind == mujoco.mjtGeom.mjGEOM_CAPSULE:
             p[..., 2] -= np.clip(p[..., 2], -self.size[1], self.size[1])
-        ball: np.ndarray = np.linalg.norm(p, axis=-1) - self.size[0]
-        return ball
+        return np.asarray(np.linalg.norm(p, axis=-1) - self.size[0])
 
 
 def _surface(shapes: list[_Shape], cell: float, blend: float) -> tuple[np.ndarray, np.ndarray]:

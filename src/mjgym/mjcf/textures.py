@@ -40,8 +40,7 @@ def fractal(points: np.ndarray, octaves: int = 3, period: int = 256) -> np.ndarr
     """Noise of several octaves, each twice as fine and half as strong as the one before."""
     weights = 0.5 ** np.arange(octaves)
     layers = (w * noise(points * 2**k, period * 2**k) for k, w in enumerate(weights))
-    result: np.ndarray = sum(layers, np.float32(0)) / weights.sum()
-    return result
+    return np.asarray(sum(layers, np.float32(0)) / weights.sum())
 
 
 @functools.cache
@@ -118,19 +117,16 @@ def add_texture(spec: Spec, name: str, colours: np.ndarray, kind: str = "2d") ->
 def _mix(a: Colour | np.ndarray, b: Colour | np.ndarray, share: np.ndarray) -> np.ndarray:
     """Colours between two, (..., 3), by the share (...) of the second."""
     first, second = np.asarray(a), np.asarray(b)
-    mixed: np.ndarray = first + share[..., None] * (second - first)
-    return mixed
+    return np.asarray(first + share[..., None] * (second - first))
 
 
 def _step(low: float, high: float, x: np.ndarray) -> np.ndarray:
     t = np.clip((x - low) / (high - low), 0, 1)
-    result: np.ndarray = t * t * (3 - 2 * t)
-    return result
+    return np.asarray(t * t * (3 - 2 * t))
 
 
 def _square() -> np.ndarray:
-    points: np.ndarray = np.moveaxis(np.mgrid[:_FLAT, :_FLAT], 0, -1) / _FLAT
-    return points
+    return np.asarray(np.moveaxis(np.mgrid[:_FLAT, :_FLAT], 0, -1) / _FLAT)
 
 
 def _cube(colours: Callable[[np.ndarray], np.ndarray], side: int) -> np.ndarray:
@@ -140,5 +136,4 @@ def _cube(colours: Callable[[np.ndarray], np.ndarray], side: int) -> np.ndarray:
     towards = (one, -t, -s), (-one, -t, s), (s, one, t), (s, -one, -t), (s, -t, one), (-s, -t, -one)
     directions = np.concatenate([np.stack(face, axis=-1).reshape(-1, 3) for face in towards])
     directions /= np.linalg.norm(directions, axis=-1, keepdims=True)
-    faces: np.ndarray = np.clip(colours(directions), 0, 1).reshape(6 * side, side, 3)
-    return faces
+    return np.asarray(np.clip(colours(directions), 0, 1).reshape(6 * side, side, 3))

@@ -14,6 +14,7 @@ from mjgym.rotations import (
     quaternion_to_rotation_vector,
 )
 from mjgym.util import atomic, npz
+from mjgym.util.values import one_of
 
 MOST_STATES = 500_000
 """Most rows of a trajectory: those of an hour at 140 a second, 0.5 GB."""
@@ -153,8 +154,7 @@ def resample(
     if not (np.isfinite(times).all() and (np.diff(times) > 0).all()):
         raise ValueError("times: must be finite and increase from each row to the next")
     _check_timestep(timestep)
-    if interpolation not in ("cubic", "linear"):
-        raise ValueError(f"interpolation: must be 'cubic' or 'linear', got {interpolation!r}")
+    one_of("interpolation", interpolation, ("cubic", "linear"))
     wanted = times[0] + np.arange(_count(times[-1] - times[0], timestep)) * timestep
     if interpolation == "linear":
         return _linear(times, qpos, wanted)

@@ -8,6 +8,7 @@ import numpy as np
 
 from mjgym.observables.observe import Element, Image, Quantity
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import whole_number
 from mjgym.variation.distributions import Distribution
 from mjgym.variation.noises import Noise
 
@@ -30,27 +31,23 @@ class Observable:
     if there are several; missing ones at the start of an episode are filled with its first reading.
     Readings that cannot appear in an observation are not taken.
 
-    Args:
-        source: the quantity to read, see `mjgym.observe`; None for the task's entry of that name.
-        enabled: False leaves the entry out.
-        update_interval: physics steps between two readings, at least 1, or a distribution of it.
-        delay: physics steps from a reading to the first observation that may show it, or a
-            bounded distribution of it.
-        noise: that corrupts a reading, see `mjgym.variation.noises`.
-        aggregator: joins the readings of an observation into one: "mean", "median", "min", "max",
-            "sum", or a function that reduces an array along an `axis=`, as NumPy's do.
-
     Raises:
         TypeError: an argument has a wrong type; the message names it.
         ValueError: an argument is out of range or unknown; the message names it.
     """
 
+    # The quantity to read, see `mjgym.observe`; None for the task's entry of that name
     source: Quantity | Image | None = None
-    enabled: bool = True
+    enabled: bool = True  # False leaves the entry out
+    # Physics steps between two readings, at least 1, or a distribution of it
     update_interval: int | Distribution = 1
     buffer_size: int = 1
+    # Physics steps from a reading to the first observation that may show it, or a bounded
+    # distribution of it
     delay: int | Distribution = 0
-    noise: Noise | None = None
+    noise: Noise | None = None  # that corrupts a reading, see `mjgym.variation.noises`
+    # Joins the readings of an observation into one: "mean", "median", "min", "max", "sum", or a
+    # function that reduces an array along an `axis=`, as NumPy's do
     aggregator: str | Callable[..., Any] | None = None
 
     def __post_init__(self) -> None:
@@ -60,10 +57,7 @@ class Observable:
             raise TypeError(f"source: expected a quantity of mjgym.observe, got {self.source!r}")
         if not isinstance(self.enabled, bool):
             raise TypeError(f"enabled: expected True or False, got {self.enabled!r}")
-        if not _is_whole(self.buffer_size) or self.buffer_size < 1:
-            raise ValueError(
-                f"buffer_size: expected a whole number of at least 1, got {self.buffer_size!r}"
-            )
+        whole_number("buffer_size", self.buffer_size)
         _check_steps("update_interval", self.update_interval, 1)
         _check_steps("delay", self.delay, 0)
         if callable(self.noise) and not isinstance(self.noise, Distribution):
@@ -82,10 +76,6 @@ class Observable:
             raise TypeError(f"aggregator: expected a name or a function, got {self.aggregator!r}")
 
 
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
 def _check_steps(name: str, value: Any, least: int) -> None:
     if isinstance(value, Distribution):
         low, high = value.support
@@ -102,9 +92,5 @@ def _check_steps(name: str, value: Any, least: int) -> None:
             f"{name}: a function needs bounds: Custom(function, low={least}, high=...) of"
             " mjgym.variation"
         )
-    elif not _is_whole(value):
-        raise TypeError(
-            f"{name}: expected a whole number of physics steps or a distribution, got {value!r}"
-        )
-    elif value < least:
-        raise ValueError(f"{name}: must be at least {least} physics steps, got {value}")
+    else:
+        whole_number(name, value, least)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mjgym.planning.problem import unwrapped
 from mjgym.planning.tangent import State, Tangent
+from mjgym.util.values import positive
 
 STEP = 1e-4  # of a difference, in units of the coordinates
 MOST_PAIRS = 200  # pairs of coordinates, up to which the reward's curvature is of all pairs
@@ -52,8 +53,7 @@ def linearize(env: Any, states: State, actions: np.ndarray, *, step: float = STE
     size = len(env.task.actions(env.model))
     if actions.shape[1:] != (size,):
         raise ValueError(f"actions: expected shape ({size},) or (m, {size}), got {actions.shape}")
-    if not step > 0:
-        raise ValueError(f"step: must be positive, got {step}")
+    positive("step", step)
     for name in ("qpos", "qvel", "act")[: 3 if env.model.na else 2]:
         if name not in states:
             raise ValueError(f"state: no entry {name!r}; give a whole state of get_state()")

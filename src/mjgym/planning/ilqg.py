@@ -132,8 +132,7 @@ def _backward(
 
 def _convex(curvature: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
-    convex: np.ndarray = (vectors * np.maximum(values, 0)) @ vectors.T
-    return convex
+    return np.asarray((vectors * np.maximum(values, 0)) @ vectors.T)
 
 
 def bounded_minimum(

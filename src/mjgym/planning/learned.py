@@ -50,7 +50,6 @@ def learned(folder: str | Path) -> Learned:
     def value(observations: Any) -> np.ndarray:
         inputs = policy.encode(np.asarray(joined(observations), np.float32))
         action = policy.ensembled(policy.unscaled(inputs))
-        values: np.ndarray = critics(np.concatenate([inputs, action], -1)[:, None])[:, 0]
-        return values
+        return np.asarray(critics(np.concatenate([inputs, action], -1)[:, None])[:, 0])
 
     return {"prior": policy, "tail": value, "discount": float(discount)}

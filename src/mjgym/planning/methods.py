@@ -9,7 +9,7 @@ from mjgym.planning.problem import Plan, Problem
 from mjgym.planning.sampling import CrossEntropy, PathIntegral, PredictiveSampling, RandomShooting
 from mjgym.planning.tangent import State
 from mjgym.util.suggestions import or_else
-from mjgym.util.values import whole_number
+from mjgym.util.values import positive, whole_number
 
 
 class Method(Protocol):
@@ -64,7 +64,7 @@ def method_of(method: str | Method, settings: dict[str, Any]) -> Method:
             raise TypeError(f"{method} has no setting {name!r}{or_else(name, known)}")
         if isinstance(known[name].default, int):
             whole_number(name, value)
-        elif isinstance(known[name].default, float) and not value > 0:
-            raise ValueError(f"{name}: must be positive, got {value}")
+        elif isinstance(known[name].default, float):
+            positive(name, value)
     made: Method = cls(**settings)
     return made

@@ -151,8 +151,7 @@ class Planner:
             self._plans[i], self._ages[i] = plan, 0
         action = plan.actions[min(self._ages[i], len(plan.actions) - 1)]
         self._ages[i] += 1
-        acted: np.ndarray = action.copy()
-        return acted
+        return np.array(action)
 
     def _improved(self, problem: Problem, state: State, plan: Plan, observation: Any) -> Plan:
         if self._prior is None:

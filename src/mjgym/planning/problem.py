@@ -9,6 +9,7 @@ import numpy as np
 
 from mjgym.actions import UNLIMITED
 from mjgym.planning.tangent import State
+from mjgym.util.values import one_of
 
 SPLINES = ("constant", "linear", "cubic")
 
@@ -86,8 +87,7 @@ class Problem:
         """Actions (..., T, nu) of knots (..., K, nu), in which -1 and 1 are the bounds."""
         low, high = self.drawn_bounds
         unit = np.clip(self.basis @ knots, -1, 1)
-        scaled: np.ndarray = low + (unit + 1) / 2 * (high - low)
-        return scaled
+        return np.asarray(low + (unit + 1) / 2 * (high - low))
 
     def knots_of(self, actions: np.ndarray) -> np.ndarray:
         """The knots whose actions are nearest to given ones, (T, nu) to (K, nu)."""
@@ -135,15 +135,13 @@ def spline_basis(times: np.ndarray, knots: int, end: float, kind: str = "linear"
 
     Later times take the last knot's value. The cubic spline is Catmull and Rom's.
     """
-    if kind not in SPLINES:
-        raise ValueError(f"spline: {kind!r} is none of {', '.join(SPLINES)}")
+    one_of("spline", kind, SPLINES)
     place = np.clip(times / max(end, 1e-9), 0, 1) * (knots - 1)
     left = np.minimum(place.astype(int), max(knots - 2, 0))
     s = place - left
     identity = np.eye(knots)
     if kind == "constant":
-        held: np.ndarray = identity[np.minimum(place.astype(int), knots - 1)]
-        return held
+        return np.asarray(identity[np.minimum(place.astype(int), knots - 1)])
     at = [identity[np.clip(left + k, 0, knots - 1)] for k in (-1, 0, 1, 2)]
     if kind == "linear":
         weights = [np.zeros_like(s), 1 - s, s, np.zeros_like(s)]
@@ -154,5 +152,4 @@ def spline_basis(times: np.ndarray, knots: int, end: float, kind: str = "linear"
             (s + 4 * s**2 - 3 * s**3) / 2,
             (s**3 - s**2) / 2,
         ]
-    spline: np.ndarray = sum(w[:, None] * each for w, each in zip(weights, at, strict=True))
-    return spline
+    return np.asarray(sum(w[:, None] * each for w, each in zip(weights, at, strict=True)))

@@ -20,8 +20,9 @@ from mjgym.rendering import backends
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.helpers import MOST, Helpers
 from mjgym.rendering.looks import QUALITIES
-from mjgym.rendering.studio import Shot, Studio, check_known
+from mjgym.rendering.studio import Shot, Studio
 from mjgym.rendering.twin import Camera, Twin, numbers
+from mjgym.util.values import one_of
 
 TIMEOUT = 60.0  # s, to render an image
 SLOW = 0.25  # s for a batch, from which helper processes pay off
@@ -58,8 +59,8 @@ class Renderer:
     ) -> None:
         self._scene = scene
         self._model = model
-        self._quality = check_known("render_quality", quality, tuple(QUALITIES))
-        self._look = QUALITIES[quality]
+        one_of("render_quality", quality, QUALITIES)
+        self._quality, self._look = quality, QUALITIES[quality]
         self._processes = min(processes, MOST)
         self._lock = threading.RLock()
         self._worker: _Worker | None = None

@@ -13,8 +13,7 @@ from mjgym.rendering import backends, tiles
 from mjgym.rendering.backends import RenderingError
 from mjgym.rendering.looks import Look
 from mjgym.rendering.twin import Camera, Twin
-from mjgym.util.suggestions import or_else
-from mjgym.util.values import whole_number
+from mjgym.util.values import one_of, whole_number
 
 KINDS = ("rgb", "depth", "segmentation")
 GROUPS = range(6)  # of geoms
@@ -41,19 +40,12 @@ class Shot:
 
     def check(self) -> None:
         """Raise ValueError for an unknown kind or group, or a size out of range."""
-        check_known("kind", self.kind, KINDS)
+        one_of("kind", self.kind, KINDS)
         for name in ("width", "height"):
             whole_number(name, getattr(self, name), most=MAX_SIZE)
         for group in self.hidden_groups:
             if group not in GROUPS:
                 raise ValueError(f"hidden_groups: geoms have groups 0 to 5, not {group!r}")
-
-
-def check_known(name: str, value: str, known: tuple[str, ...]) -> str:
-    """The value; ValueError, with the nearest values, if it is unknown."""
-    if value not in known:
-        raise ValueError(f"{name}: {value!r} is unknown{or_else(value, known)}")
-    return value
 
 
 def depth_of(nearness: np.ndarray, model: mujoco.MjModel, scene: mujoco.MjvScene) -> np.ndarray:
@@ -76,8 +68,7 @@ def objects_of(colours: np.ndarray, scene: mujoco.MjvScene) -> np.ndarray:
         if geom.segid >= 0:
             known[geom.segid + 1] = geom.objid, geom.objtype
     numbers = colours.astype(np.uint32) @ np.array([1, 2**8, 2**16], dtype=np.uint32)
-    objects: np.ndarray = known[numbers]
-    return objects
+    return np.asarray(known[numbers])
 
 
 class Studio:

@@ -3,7 +3,7 @@
 import contextlib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,21 @@ def whole_number(argument: str, value: Any, least: int = 1, most: int | None = N
     if value < least:
         raise ValueError(f"{argument}: must be at least {least}, got {value}")
     return int(value)
+
+
+def positive(argument: str, value: Any) -> None:
+    if not value > 0:
+        raise ValueError(f"{argument}: must be positive, got {value!r}")
+
+
+def not_negative(argument: str, value: Any) -> None:
+    if not value >= 0:
+        raise ValueError(f"{argument}: must not be negative, got {value!r}")
+
+
+def one_of(argument: str, value: object, known: Collection[object]) -> None:
+    if value not in known:
+        raise ValueError(f"{argument}: {value!r} is none of {', '.join(map(str, known))}")
 
 
 def unmasked(argument: str, value: Any) -> Any:

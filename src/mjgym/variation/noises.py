@@ -15,15 +15,11 @@ _SEEDS = Integers(0, 2**53 - 1)  # that a float64 holds
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """A corruption of readings.
+    """A corruption of readings."""
 
-    Args:
-        distribution: drawn for every number of every reading.
-        combine: function of readings and draws, arrays of one shape with the readings along the
-            first axis; returns the corrupted readings.
-    """
-
-    distribution: Distribution
+    distribution: Distribution  # drawn for every number of every reading
+    # Function of readings and draws, arrays of one shape with the readings along the first axis;
+    # returns the corrupted readings
     combine: Callable[[Array, Array], Array]
 
     def __post_init__(self) -> None:

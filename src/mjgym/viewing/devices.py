@@ -88,5 +88,4 @@ class PolledDevice(ABC):
 
 def outside(values: np.ndarray, dead: float) -> np.ndarray:
     """Deflections without a dead zone around 0, rescaled to reach -1 and 1."""
-    moved: np.ndarray = np.sign(values) * np.clip((np.abs(values) - dead) / (1 - dead), 0.0, 1.0)
-    return moved
+    return np.asarray(np.sign(values) * np.clip((np.abs(values) - dead) / (1 - dead), 0.0, 1.0))

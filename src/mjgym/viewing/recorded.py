@@ -40,8 +40,7 @@ class Replay(Session):
     def _recorded(self, observation: Any) -> np.ndarray:
         t = self.progress.steps
         self.place(self._shown.state(t))  # with what somebody did by hand
-        action: np.ndarray = self._shown.actions[t]
-        return action
+        return np.asarray(self._shown.actions[t])
 
     def place(self, state: Mapping[str, np.ndarray]) -> None:
         self._observation = place(self.env, state)

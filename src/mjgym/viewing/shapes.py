@@ -119,8 +119,7 @@ def colour(model: mujoco.MjModel, geom: int) -> np.ndarray:
     """
     material = model.geom_matid[geom]
     if material < 0:
-        own: np.ndarray = model.geom_rgba[geom]
-        return own
+        return np.asarray(model.geom_rgba[geom])
     found: np.ndarray = model.mat_rgba[material].copy()
     texture = model.mat_texid[material, mujoco.mjtTextureRole.mjTEXROLE_RGB]
     if texture >= 0:
@@ -134,8 +133,7 @@ def sky(model: mujoco.MjModel) -> np.ndarray | None:
         faces = _texels(model, int(texture))
         side = faces.shape[1]
         front = faces[4 * side : 5 * side] if len(faces) == 6 * side else faces[:side]
-        rows: np.ndarray = front.mean(axis=1, keepdims=True).astype(np.uint8)
-        return rows
+        return np.asarray(front.mean(axis=1, keepdims=True).astype(np.uint8))
     return None
 
 
@@ -143,8 +141,7 @@ def _texels(model: mujoco.MjModel, texture: int) -> np.ndarray:
     height, width = model.tex_height[texture], model.tex_width[texture]
     channels, start = model.tex_nchannel[texture], model.tex_adr[texture]
     data = model.tex_data[start : start + height * width * channels]
-    texels: np.ndarray = data.reshape(height, width, channels)[..., :3]
-    return texels
+    return np.asarray(data.reshape(height, width, channels)[..., :3])
 
 
 def _quad(model: mujoco.MjModel, geom: int) -> trimesh.Trimesh:

@@ -103,7 +103,7 @@ def pair_env(**fields):
         ({"controller": {"type": b"OSC_POSE"}}, TypeError, "no plain number or word"),
         ({"control_frequency": 30}, ValueError, "31.25 and 29.4118 Hz"),
         ({"control_frequency": 1000}, ValueError, "500"),
-        ({"control_frequency": 0}, ValueError, "control_frequency: expected more than 0"),
+        ({"control_frequency": 0}, ValueError, "control_frequency: must be positive"),
         ({"arrangement": "oposed"}, ValueError, "did you mean opposed"),
         ({"reward_type": "dens"}, ValueError, "did you mean dense"),
         ({"start_noise": -1}, ValueError, "start_noise"),

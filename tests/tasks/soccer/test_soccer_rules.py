@@ -321,7 +321,7 @@ def test_posts_join_at_any_size():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"team_size": 0}, "team_size: expected 1 to 11, got 0"),
+        ({"team_size": 0}, "team_size: must be from 1 to 11, got 0"),
         ({"team_size": 12}, "team_size"),
         ({"team_size": 2.5}, r"team_size must be a whole number, got 2\.5"),
         ({"goal": 3}, "goal must be a sequence of 3, each a number or None, got 3"),

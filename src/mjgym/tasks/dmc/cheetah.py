@@ -7,6 +7,7 @@ from mjgym import mjcf
 from mjgym.rewards import ramp
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Task, register
+from mjgym.util.values import positive
 
 RUN_SPEED = 10.0  # m/s
 SETTLING_STEPS = 200  # physics steps of 0.01 s without control, before an episode starts
@@ -36,8 +37,7 @@ class Cheetah(Task):
     control_timestep = 0.01  # s
 
     def __post_init__(self) -> None:
-        if self.speed <= 0:
-            raise ValueError(f"speed: must be positive, got {self.speed}")
+        positive("speed", self.speed)
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/cheetah.xml")

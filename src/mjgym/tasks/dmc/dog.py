@@ -13,6 +13,7 @@ from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import Z_ROW, ZZ, about_z, norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Signal, Task, Viewpoint, register, register_variants, variant
+from mjgym.util.values import not_negative
 
 WALK_SPEED = 1.0  # m/s
 TROT_SPEED = 3.0  # m/s
@@ -167,8 +168,7 @@ class Move(Dog):
     speed: float = 0.0  # m/s along the torso's own x axis; 0 rewards standing alone
 
     def __post_init__(self) -> None:
-        if self.speed < 0:
-            raise ValueError(f"speed: must not be negative, got {self.speed}")
+        not_negative("speed", self.speed)
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/dog.xml")

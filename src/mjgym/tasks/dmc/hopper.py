@@ -8,6 +8,7 @@ from mjgym.resets import random_joints
 from mjgym.rewards import ramp, small_control, tolerance
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Task, register_variants, variant
+from mjgym.util.values import not_negative
 
 STAND_HEIGHT = (0.6, 2.0)  # m, torso's centre of mass above the foot's
 HOP_SPEED = 2.0  # m/s
@@ -43,8 +44,7 @@ class Hopper(Task):
     control_timestep = 0.02  # s
 
     def __post_init__(self) -> None:
-        if self.speed < 0:
-            raise ValueError(f"speed: must not be negative, got {self.speed}")
+        not_negative("speed", self.speed)
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/hopper.xml")

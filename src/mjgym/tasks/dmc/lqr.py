@@ -10,7 +10,7 @@ from mjgym.resets import unit_vector
 from mjgym.rotations import squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register_variants, variant
-from mjgym.util.values import whole_number
+from mjgym.util.values import positive, whole_number
 
 STIFFNESS = 15.0, 25.0  # N/m, range of spring stiffnesses
 DAMPING = 0.0, 0.0  # N s/m, range of spring dampings
@@ -58,12 +58,8 @@ class LQR(Task):
 
     def __post_init__(self) -> None:
         whole_number("masses", self.masses, most=MOST_MASSES)
-        if not 1 <= self.actuators <= self.masses:
-            raise ValueError(
-                f"actuators: there must be from 1 to masses = {self.masses}, got {self.actuators}"
-            )
-        if not self.control_cost > 0:
-            raise ValueError(f"control_cost: must be positive, got {self.control_cost}")
+        whole_number("actuators", self.actuators, most=self.masses)
+        positive("control_cost", self.control_cost)
 
     def model(self) -> mjcf.Spec:
         # A stiffness and a damping for each ball in turn, from the published suite's generator.

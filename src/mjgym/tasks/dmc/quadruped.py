@@ -13,6 +13,7 @@ from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import ZZ, about_z, norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register, register_variants, variant
+from mjgym.util.values import positive
 
 WALK_SPEED = 0.5  # m/s
 RUN_SPEED = 5.0  # m/s
@@ -103,8 +104,7 @@ class Move(Quadruped):
     speed: float = WALK_SPEED  # m/s along the torso's own x axis
 
     def __post_init__(self) -> None:
-        if self.speed <= 0:
-            raise ValueError(f"speed: must be positive, got {self.speed}")
+        positive("speed", self.speed)
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/quadruped.xml")

@@ -19,6 +19,7 @@ from mjgym.tasks.dmc.common.planar_arm import (
     draw_arm,
     planar_pose,
 )
+from mjgym.util.values import whole_number
 
 RELEASED = "with a planar arm: put one where the target is, and let go of it."  # of summaries
 
@@ -65,8 +66,7 @@ class Stacker(Task):
     varies = ("body_pos",)  # of the target
 
     def __post_init__(self) -> None:
-        if not 1 <= self.boxes <= MOST_BOXES:
-            raise ValueError(f"boxes: there must be 1 to {MOST_BOXES}, got {self.boxes}")
+        whole_number("boxes", self.boxes, most=MOST_BOXES)
 
     def model(self) -> mjcf.Spec:
         spec = mjcf.load("dmc/stacker.xml")

@@ -10,6 +10,7 @@ from mjgym.rewards import ramp, tolerance
 from mjgym.rotations import XX, XZ, ZZ
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register_variants, variant
+from mjgym.util.values import not_negative
 
 STAND_HEIGHT = 1.2  # m, height of the torso's centre above which the walker counts as standing
 WALK_SPEED = 1.0  # m/s
@@ -48,8 +49,7 @@ class Walker(Task):
     control_timestep = 0.025  # s
 
     def __post_init__(self) -> None:
-        if self.speed < 0:
-            raise ValueError(f"speed: must not be negative, got {self.speed}")
+        not_negative("speed", self.speed)
 
     def model(self) -> mjcf.Spec:
         return mjcf.load("dmc/walker.xml")

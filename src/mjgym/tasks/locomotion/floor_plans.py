@@ -9,6 +9,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from mjgym.util.values import positive, whole_number
+
 WALL, FREE, SPAWN, TARGET = "*", " ", "P", "G"
 NO_ROOM = "."  # among the letters of the floor
 
@@ -129,8 +131,7 @@ def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, 
             f"no cell at row {row}, column {column}: the maze has rows 0 to {maze.height - 1} and "
             f"columns 0 to {maze.width - 1}"
         )
-    if not size > 0:
-        raise ValueError(f"the side of a cell must be positive, not {size}")
+    positive("size", size)
     return (column - (maze.width - 1) / 2) * size, ((maze.height - 1) / 2 - row) * size
 
 
@@ -201,7 +202,7 @@ def scatter_targets(rng: np.random.Generator, maze: Maze, count: int) -> Maze:
     With `OPEN_7x7` and 6 targets it is the arena of the published heterogeneous foraging task.
     """
     present, free = len(maze.targets), maze._where(FREE)
-    count = _require_whole("count", count, present, present + len(free))
+    count = whole_number("count", count, present, present + len(free))
     grid = [list(row) for row in maze.rows]
     for k in rng.permutation(len(free))[: count - present].tolist():
         i, j = free[k]
@@ -248,7 +249,7 @@ def random_maze(
             more than 24, so no maze is excluded.
     """
     room_side = _odd("room_side", room_side, 1)
-    room_stretch = _require_whole("room_stretch", room_stretch, 0)
+    room_stretch = whole_number("room_stretch", room_stretch, 0)
     if room_stretch % 2:
         raise ValueError(
             f"room_stretch must be even, not {room_stretch}: the nearest are {room_stretch - 1} "
@@ -257,9 +258,9 @@ def random_maze(
     longest = room_side + room_stretch
     height = _odd("height", height, longest + 2, f": a room has up to {longest} rows")
     width = _odd("width", width, longest + 2, f": a room has up to {longest} columns")
-    max_rooms = _require_whole("max_rooms", max_rooms, 1, len(_LETTERS))
-    spawns_per_room = _require_whole("spawns_per_room", spawns_per_room, 0, room_side**2)
-    targets_per_room = _require_whole("targets_per_room", targets_per_room, 0)
+    max_rooms = whole_number("max_rooms", max_rooms, 1, len(_LETTERS))
+    spawns_per_room = whole_number("spawns_per_room", spawns_per_room, 0, room_side**2)
+    targets_per_room = whole_number("targets_per_room", targets_per_room, 0)
     if spawns_per_room + targets_per_room > room_side**2:
         raise ValueError(
             f"{spawns_per_room} spawns and {targets_per_room} targets do not fit in the "
@@ -272,7 +273,7 @@ def random_maze(
     limit = most_walls(height, width)
     if max_walls is not None:
         limit = min(
-            limit, _require_whole("max_walls", max_walls, 4)
+            limit, whole_number("max_walls", max_walls, 4)
         )  # the fewest that enclose a room
     fewest = height * width
     for _ in range(_DRAWS):
@@ -299,18 +300,9 @@ def random_maze(
     )
 
 
-def _require_whole(name: str, value: int, low: int, high: int | None = None) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be a whole number, not {value!r}")
-    if value < low or (high is not None and value > high):
-        bounds = f"at least {low}" if high is None else f"from {low} to {high}"
-        raise ValueError(f"{name} must be {bounds}, not {value}")
-    return int(value)
-
-
 def _odd(name: str, value: int, low: int, why: str = "") -> int:
     """Return the value as an int, or raise if it is not whole, not odd or below `low`."""
-    value = _require_whole(name, value, -(2**63))
+    value = whole_number(name, value, -(2**63))
     if value < low:
         raise ValueError(f"{name} must be odd and at least {low}, not {value}{why}")
     if value % 2 == 0:

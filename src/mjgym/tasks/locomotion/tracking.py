@@ -15,6 +15,7 @@ from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.locomotion.references import References, appendages, references
 from mjgym.tasks.locomotion.scene import Scene
+from mjgym.util.values import positive, whole_number
 
 CLIP, START = range(2)  # of userdata: index of the clip, first frame of the episode
 EARLY = 1e-6  # fraction of a control step by which the summed clock may lag
@@ -81,10 +82,8 @@ class Tracking(Scene):
     def __post_init__(self) -> None:
         super().__post_init__()
         for name in ("future", "shortest"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name}: must be at least 1, got {getattr(self, name)}")
-        if not self.threshold > 0:
-            raise ValueError(f"threshold: must be positive, got {self.threshold}")
+            whole_number(name, getattr(self, name))
+        positive("threshold", self.threshold)
 
     def model(self) -> Spec:
         reference = self._read()

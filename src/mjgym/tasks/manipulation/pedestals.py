@@ -5,6 +5,7 @@ from typing import Literal
 from mjgym.mjcf import Spec, load
 from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.bricks import brick
+from mjgym.util.values import one_of
 
 PEDESTAL = "pedestal"  # its frame body, "pedestal/", is moved by body_pos
 TARGET = "pedestal/target"  # site of the target position
@@ -16,8 +17,7 @@ def add_pedestal(scene: Spec, top: Top) -> str:
     """Add a post with its frame at the target point and a top, a fixed brick or a cradle of three
     balls; return its name.
     """
-    if top not in ("brick", "cradle"):
-        raise ValueError(f"top: expected 'brick' or 'cradle', got {top!r}")
+    one_of("top", top, ("brick", "cradle"))
     post = load("manipulation/pedestal.xml")
     if top == "brick":
         add_part(post, brick(), "duplo2x4")

@@ -53,6 +53,7 @@ from mjgym.tasks.robosuite.team import (
     unpacked,
 )
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import not_negative, positive
 
 HORIZON_TIMESTEP = 0.05  # s, of the control steps that the published horizon counts
 TABLE_SIZE = (0.8, 0.8, 0.05)  # m
@@ -326,10 +327,7 @@ class Tabletop(Task):
             value = getattr(self, name)
             if value not in choices:
                 raise ValueError(f"{name}: no {value!r}{or_else(value, choices)}")
-        if not self.control_frequency > 0:
-            raise ValueError(
-                f"control_frequency: expected more than 0, got {self.control_frequency}"
-            )
+        positive("control_frequency", self.control_frequency)
         object.__setattr__(self, "control_timestep", 1 / self.control_frequency)
         steps = self.control_timestep / PHYSICS_TIMESTEP
         if steps < 1 - WHOLE_TOLERANCE or abs(steps - round(steps)) > WHOLE_TOLERANCE * steps:
@@ -341,8 +339,7 @@ class Tabletop(Task):
             )
         self._check_arms()
         for size, kind in self._noises:
-            if not size >= 0:
-                raise ValueError(f"start_noise: expected 0 or more, got {size}")
+            not_negative("start_noise", size)
             if kind not in NOISES:
                 raise ValueError(f"start_noise_type: no {kind!r}{or_else(kind, NOISES)}")
         _ = self.chosen_placement

@@ -22,6 +22,7 @@ from mjgym.tasks.robosuite.scripted_policies.tools import (
     tools_of,
 )
 from mjgym.tasks.robosuite.tabletop import BOX_FIELDS, Tabletop, TwoArms, closeness, reward_if, xyzw
+from mjgym.util.values import positive
 
 PEG, BOARD = "peg_main", "hole_main"
 BOARD_PLACE = (0.11, 0.0, 0.17)  # m, of the board's frame in the second arm's hand
@@ -79,8 +80,7 @@ class TwoArmPegInHole(TwoArms):
             raise ValueError(
                 f"peg_radius: expected two numbers above 0 in order, got {self.peg_radius}"
             )
-        if not self.peg_length > 0:
-            raise ValueError(f"peg_length: expected a number above 0, got {self.peg_length}")
+        positive("peg_length", self.peg_length)
 
     def furnish(self, scene: Spec) -> None:
         first, second = (scene.body(manipulator.link) for manipulator in self.manipulators)

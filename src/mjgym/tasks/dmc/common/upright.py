@@ -9,6 +9,7 @@ from mjgym.rewards import ramp, small_control, tolerance
 from mjgym.rotations import Z_ROW, norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task
+from mjgym.util.values import not_negative
 
 HEAD_HEIGHT = 1.4  # m, above which the body counts as standing
 HEAD_MARGIN = HEAD_HEIGHT / 4  # m below that, where `standing` is 0.1
@@ -33,8 +34,7 @@ class Upright(Task):
     extremities: ClassVar[tuple[str, ...]]  # left hand, left foot, right hand, right foot
 
     def __post_init__(self) -> None:
-        if self.speed < 0:
-            raise ValueError(f"speed: must not be negative, got {self.speed}")
+        not_negative("speed", self.speed)
 
     def initialize(self, v: SingleView, rng: Any) -> None:
         until_free(v, lambda: random_joints(v, rng))

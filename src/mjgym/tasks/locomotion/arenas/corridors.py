@@ -48,8 +48,7 @@ class Corridor(Arena):
 
     def __post_init__(self) -> None:
         for name in ("corridor_length", "corridor_width"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name}: must be positive, got {getattr(self, name)}")
+            _check_positive(name, getattr(self, name))
 
     def model(self) -> Spec:
         spec = load("locomotion/arenas/corridor.xml")

@@ -20,6 +20,7 @@ from mjgym.tasks.locomotion.soccer.pitch import BOX_ONLY, COLOURS, TEAMS, Half, 
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 from mjgym.util.docstrings import meanings
+from mjgym.util.values import one_of, whole_number
 
 MOST = 11  # players of a team
 SPREAD = 0.6  # fraction of the pitch's half-lengths, within which ball and players start
@@ -112,13 +113,10 @@ class Soccer(Task):
     physics_timestep: float = 0.005  # s
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.team_size, int | np.integer)
-        if not whole or not 1 <= self.team_size <= MOST:
-            raise ValueError(f"team_size: expected 1 to {MOST}, got {self.team_size!r}")
+        whole_number("team_size", self.team_size, most=MOST)
         if self.goal is not None and (np.shape(self.goal) != (3,) or min(self.goal) <= 0):
             raise ValueError(f"goal: expected half of its sizes (x, y, z) in m, got {self.goal!r}")
-        if self.ball not in BALLS:
-            raise ValueError(f"ball: {self.ball!r} is none of {', '.join(BALLS)}")
+        one_of("ball", self.ball, BALLS)
         smallest, largest = self.ground.smallest, self.ground.largest
         field = self.ground.field(smallest)
         if any(low > high for low, high in zip(smallest, largest, strict=True)):
