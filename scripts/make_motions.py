@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 
 from mjgym.mocap import velocities
-from mjgym.robots.inverse_kinematics import solve, view_of
+from mjgym.robots.inverse_kinematics import solve
 from mjgym.robots.legged_robots import LEGS, SIDES, LeggedRobot, legged_robots
 from mjgym.rotations import about, product
 from mjgym.sim.single import SingleView
@@ -132,7 +132,7 @@ def between(keys: Sequence[tuple[float, Pose]], time: float) -> dict[str, float]
 def motion(robot: LeggedRobot, plan: Plan) -> tuple[mujoco.MjModel, np.ndarray]:
     """The robot's model and its positions, one row per timestep."""
     model = robot.model().compile()
-    view = view_of(model, mujoco.MjData(model))
+    view = SingleView(model, mujoco.MjData(model))
     view.qpos[2] = robot.height
     view.qpos[3] = 1.0
     view.qpos[7:] = robot.pose

@@ -91,10 +91,6 @@ def solve(
     return Solution(solved, size, steps, solution)
 
 
-def view_of(model: mujoco.MjModel, data: mujoco.MjData) -> SingleView:
-    return SingleView(model, data)
-
-
 def ranges(view: SingleView, joints: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits of hinges and slides, (k,) each, in rad or m.
 

@@ -5,6 +5,7 @@ import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim.derived_views import DerivedView
 from mjgym.sim.dynamics import places
 from mjgym.sim.engine import STATE_FIELDS, state_dtype
 from mjgym.sim.fields import KINDS, field_rows
@@ -64,22 +65,16 @@ class BatchedView(View):
         return Named(fetch)
 
 
-class PartView(View):
+class PartView(DerivedView):
     """Copies of the arrays of some simulations of a batch, by their row numbers."""
 
     def __init__(self, whole: View, rows: np.ndarray) -> None:
-        super().__init__((len(rows),))
+        super().__init__(whole, (len(rows),))
         memory = {name: x[rows] for name, x in whole.memory.items()}
-        self.__dict__.update(
-            model=whole.model, memory=memory, _whole=whole, _part=rows, _rows=whole._rows
-        )
+        self.__dict__.update(memory=memory, _part=rows, _rows=whole._rows)
 
-    def _field(self, name: str) -> Array:
-        return getattr(self._whole, name)[self._part]
-
-    def _element(self, kind: str, name: str) -> Named:
-        named = getattr(self._whole, kind)(name)
-        return Named(lambda attribute: getattr(named, attribute)[self._part])
+    def _changed(self, value: Array) -> Array:
+        return value[self._part]
 
 
 def may_be_missing(name: str) -> bool:
