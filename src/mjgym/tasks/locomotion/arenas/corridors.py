@@ -52,31 +52,21 @@ class Corridor(Arena):
 
     def model(self) -> Spec:
         spec = load("locomotion/arenas/corridor.xml")
-        along = self.corridor_length / 2 + self.padding
-        for name, size, place in (
-            ("ground", (along, self.corridor_width / 2, 1), (self.corridor_length / 2, 0, 0)),
-            (
-                "left",
-                (along, HEIGHT / 2, 1),
-                (self.corridor_length / 2, self.corridor_width / 2, HEIGHT / 2),
-            ),
-            (
-                "right",
-                (along, HEIGHT / 2, 1),
-                (self.corridor_length / 2, -self.corridor_width / 2, HEIGHT / 2),
-            ),
-            ("near", (self.corridor_width / 2, HEIGHT / 2, 1), (-self.padding, 0, HEIGHT / 2)),
-            (
-                "far",
-                (self.corridor_width / 2, HEIGHT / 2, 1),
-                (self.corridor_length + self.padding, 0, HEIGHT / 2),
-            ),
+        half, across = self.corridor_length / 2, self.corridor_width / 2
+        along = half + self.padding
+        ground = spec.geom("ground")
+        ground.size, ground.pos = (along, across, 1), (half, 0, 0)
+        for name, length, x, y in (
+            ("left", along, half, across),
+            ("right", along, half, -across),
+            ("near", across, -self.padding, 0),
+            ("far", across, self.corridor_length + self.padding, 0),
         ):
             plane = spec.geom(name)
-            plane.size, plane.pos = size, place
+            plane.size, plane.pos = (length, HEIGHT / 2, 1), (x, y, HEIGHT / 2)
         # Clipping distances are in units of the extent.
         spec.stat.extent = self.corridor_length + 2.5 * self.padding
-        spec.stat.center = (self.corridor_length / 2, 0, HEIGHT / 4)
+        spec.stat.center = (half, 0, HEIGHT / 4)
         return spec
 
 
