@@ -9,19 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import options, output
 from mjgym.cli.ids import completed, known_ids
-from mjgym.cli.output import (
-    console,
-    facts,
-    failing,
-    print_json,
-    refusing,
-    require_folder,
-    reserved,
-    say,
-    to_json,
-)
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install
 
@@ -60,26 +49,26 @@ def bench(
     """
     sizes = _sizes(num_envs)
     on = _device(backend, device)
-    require_folder(out)
-    with failing(OSError, prefix="nothing is written: "), contextlib.ExitStack() as stack:
+    output.require_folder(out)
+    with output.failing(OSError, prefix="nothing is written: "), contextlib.ExitStack() as stack:
         # Find out whether it can be written before the measurement.
         part = None if out is None else stack.enter_context(replacing(out))
-        with reserved(json):
+        with output.reserved(json):
             rows = None if json else Rows(ids, sizes)
             content = measure(ids, sizes, seconds, threads, rows, on)
         if part is not None:
-            part.write_text(to_json(content) + "\n")
+            part.write_text(output.to_json(content) + "\n")
     if json:
-        print_json(content)
+        output.print_json(content)
         return
-    terminal, machine = console(), content["machine"]
+    terminal, machine = output.console(), content["machine"]
     load = "" if content["load"] is None else f", load {content['load']:.1f}"
     cores = f"{machine['allowed_cores']} cores"
     terminal.print(f"{machine['processor']}, {cores}{load}", style="dim")
     for line in content["left_out"]:
         terminal.print(f"left out: {line}", style="yellow")
     if out is not None:
-        say(f"written: {out}", stderr=True)
+        output.say(f"written: {out}", stderr=True)
 
 
 def _sizes(text: str) -> list[int]:
@@ -129,7 +118,7 @@ def measure(
         "results": [],
         "left_out": [],
     }
-    progress = console(stderr=True)
+    progress = output.console(stderr=True)
     for done, (id, n) in enumerate(itertools.product(ids, sizes)):
         doing = f"timing {n} x {id} ({done + 1} of {len(ids) * len(sizes)})"
         if not progress.is_terminal:
@@ -158,7 +147,7 @@ def _result(
     env = gymnasium.make(id)
     limit = env.spec.max_episode_steps if env.spec else None
     alone = n == 1 and on is None
-    with refusing(ValueError, prefix=f"{id}: "):
+    with output.refusing(ValueError, prefix=f"{id}: "):
         ours = benchmark.single(id) if alone else benchmark.batch(id, n, threads=threads, on=on)
     subjects = {"ours": ours, "limit": benchmark.engine(id, n, threads=threads)}
     rates = benchmark.rates(subjects, seconds, limit or float("inf"))
@@ -208,7 +197,7 @@ class Rows:
     """A table of results that prints each row at once."""
 
     def __init__(self, ids: list[str], sizes: list[int]) -> None:
-        self._out = console()
+        self._out = output.console()
         self._widths = {
             "id": max(len(id.rpartition(":")[2]) for id in ids),
             "envs": max(len("envs"), *(len(str(n)) for n in sizes)),
@@ -223,7 +212,7 @@ class Rows:
         values = {title: show(result) for title, show in _COLUMNS.items()}
         if self._narrow:
             self._out.print(f"{result['num_envs']} x {result['id']}", style="bold")
-            self._out.print(facts({f"  {name}": value for name, value in values.items()}))
+            self._out.print(output.facts({f"  {name}": value for name, value in values.items()}))
             return
         if not self._begun:
             self._begun = True

@@ -4,18 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli import options
-from mjgym.cli.output import (
-    NARROW,
-    console,
-    fits,
-    is_piped,
-    print_json,
-    refusing,
-    reserved,
-    table,
-    width_of,
-)
+from mjgym.cli import options, output
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,20 +34,20 @@ def list_(
     """
     from mjgym import registry
 
-    with refusing(ValueError):
+    with output.refusing(ValueError):
         ids = registry.ids(namespace=namespace, tag=tag)
     words = " ".join(text or []).lower().split()
-    with reserved(json):
+    with output.reserved(json):
         rows = [row(id) for id in ids if _matches(id, words)]
     if json:
-        print_json(rows)
+        output.print_json(rows)
         return
     _show(rows)
     if not rows:
         from mjgym.cli.ids import nearest_ids
 
         asked = " ".join(text or [])
-        console(stderr=True).print(f"no id matches {asked!r}.{nearest_ids(asked)}")
+        output.console(stderr=True).print(f"no id matches {asked!r}.{nearest_ids(asked)}")
 
 
 def _matches(id: str, words: list[str]) -> bool:
@@ -89,25 +78,25 @@ def row(id: str) -> dict[str, Any]:
 
 
 def _show(rows: list[dict[str, Any]]) -> None:
-    out = console()
+    out = output.console()
     numbers, whole = _table(rows), _table(rows, ("summary", "tags"))
-    room = out.width - width_of(out, numbers)
-    if is_piped():
-        out.width = max(out.width, width_of(out, whole))
-    if not rows or out.width < NARROW or room < 0:
+    room = out.width - output.width_of(out, numbers)
+    if output.is_piped():
+        out.width = max(out.width, output.width_of(out, whole))
+    if not rows or out.width < output.NARROW or room < 0:
         _show_blocks(out, rows)
-    elif fits(out, whole):
+    elif output.fits(out, whole):
         out.print(whole)
     else:
         out.print(_table(rows, ("summary",), room - GAP) if room > SUMMARY else numbers)
-    console(stderr=True).print(f"ids: {len(rows)}", style="dim")
+    output.console(stderr=True).print(f"ids: {len(rows)}", style="dim")
 
 
 def _table(
     rows: list[dict[str, Any]], words: tuple[str, ...] = (), most: int | None = None
 ) -> "Table":
     numbers = ("obs", "act", "steps", "dt, s")
-    lines = table("id", *numbers, *words, right=numbers)
+    lines = output.table("id", *numbers, *words, right=numbers)
     lines.columns[0].no_wrap = True  # ids are copied by users
     for r in rows:
         steps = "no limit" if r["steps"] is None else str(r["steps"])

@@ -24,14 +24,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.datasets.formats import (
-    LEROBOT,
-    About,
-    Demonstrations,
-    Writer,
-    facts_to_write,
-    written_facts,
-)
+from mjgym.datasets import formats
 from mjgym.datasets.recording import DAMAGE, MOST_BYTES, DemonstrationError, Episode, Shapes
 from mjgym.envs.pixels import KEY
 from mjgym.task import registrations
@@ -129,21 +122,23 @@ def place_of(name: str) -> tuple[str, Path | None]:
         name: "lerobot:" and either a path, which begins with ".", "~" or "/", or LeRobot's name of
             a dataset in LeRobot's cache folder.
     """
-    rest = name.removeprefix(LEROBOT)
+    rest = name.removeprefix(formats.LEROBOT)
     if rest.startswith((".", "~", "/")) or Path(rest).is_absolute():
         path = Path(rest).expanduser()
         return path.name or "dataset", path
     return rest, None
 
 
-class LeRobotWriter(Writer):
+class LeRobotWriter(formats.Writer):
     """Writes a LeRobotDataset to a temporary folder, which is moved into place on close."""
 
-    def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: About) -> None:
+    def __init__(self, name: str, env: gymnasium.Env[Any, Any], facts: formats.About) -> None:
         self._lerobot = _lerobot()
         repo, folder = place_of(name)
         if not repo:
-            raise DemonstrationError(f"{name!r} names no dataset: take {LEROBOT}NAME or a folder")
+            raise DemonstrationError(
+                f"{name!r} names no dataset: take {formats.LEROBOT}NAME or a folder"
+            )
         self._repo = repo
         self._folder = self.place = folder or Path(self._lerobot.HF_LEROBOT_HOME) / repo
         self.name, self.kept = name, 0
@@ -160,7 +155,7 @@ class LeRobotWriter(Writer):
         flat = space.spaces.get(FLAT) if isinstance(space, gymnasium.spaces.Dict) else space
         row = flat is not None and flat.shape == (size,) and flat.dtype != np.uint8
         self._layout = dict(plain.entry_shapes) if row else {}
-        self._about = {"layout": self._layout, **facts_to_write(env, name, facts)}
+        self._about = {"layout": self._layout, **formats.facts_to_write(env, name, facts)}
         self._dataset: Any = None
         self._saving = False
         self._stage: Path | None = None
@@ -278,7 +273,7 @@ def _exact(episode: Episode) -> dict[str, Any]:
     return arrays
 
 
-class LeRobotDemonstrations(Demonstrations):
+class LeRobotDemonstrations(formats.Demonstrations):
     """A LeRobotDataset.
 
     In datasets of other software the last observation of an episode is repeated, as LeRobot stores
@@ -314,12 +309,12 @@ class LeRobotDemonstrations(Demonstrations):
         self._layout: dict[str, tuple[int, ...]] = {}
         self.about = self._read_about()
 
-    def _read_about(self) -> About:
+    def _read_about(self) -> formats.About:
         if not (self._own / ABOUT).is_file():
-            return About("", description=f"LeRobotDataset {self._dataset.repo_id}")
+            return formats.About("", description=f"LeRobotDataset {self._dataset.repo_id}")
         try:
             facts = bounded.read_json(self._own / ABOUT)
-            about, self._entries = written_facts(facts)
+            about, self._entries = formats.written_facts(facts)
             self._layout = {name: tuple(shape) for name, shape in facts["layout"].items()}
             return about
         except DAMAGE as error:

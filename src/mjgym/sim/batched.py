@@ -9,23 +9,10 @@ import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
+from mjgym.sim import engine
 from mjgym.sim.batched_views import BatchedView, may_be_missing
 from mjgym.sim.compiled import BatchStepper, CompiledStep, Outcome
 from mjgym.sim.contact_filter import FILTERS
-from mjgym.sim.engine import (
-    ACTUATION_OFF,
-    ASSET_FIELDS,
-    CONTACTS_OFF,
-    DIVERGED,
-    Variation,
-    episode_field,
-    get_field,
-    latent_fields,
-    quiet,
-    set_field,
-    state_dtype,
-    state_fields,
-)
 from mjgym.sim.lagging_batch import LaggingBatch
 from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.scratches import Scratches
@@ -68,22 +55,22 @@ class Batched:
         n: int,
         threads: int,
         varies: tuple[str, ...] = (),
-        varying: Variation | None = None,
+        varying: engine.Variation | None = None,
         without_visuals: WithoutVisuals | None = None,
         *,
         apart: bool = False,
         lagging: bool = False,
     ) -> None:
-        if lagging and latent_fields(model):
+        if lagging and engine.latent_fields(model):
             raise ValueError("a batch whose derived quantities lag takes no model with IPC enabled")
         self._lagging = lagging
-        self._off = 0 if lagging else ACTUATION_OFF  # what starts are computed without
+        self._off = 0 if lagging else engine.ACTUATION_OFF  # what starts are computed without
         self.model = model
         self.n = n
         self.varying = varying
         self.varies = episode_fields(varies, varying)
         self.varied = varied_fields(self.varies, varying)
-        self.state_fields = state_fields(model)
+        self.state_fields = engine.state_fields(model)
         # Starts are written into a scratch simulation, with a writable copy of the model.
         scratch = Single(
             copy.copy(model) if self.varies else model, varies, varying, lagging=lagging
@@ -93,7 +80,7 @@ class Batched:
         self.sample = scratch.view
         # The user's variations are drawn for one episode after the other.
         self._scratches = Scratches(scratch, model, varies, threads if varying is None else 1)
-        own_models = bool(ASSET_FIELDS.intersection(self.varies))
+        own_models = bool(engine.ASSET_FIELDS.intersection(self.varies))
         stands_by = apart and not own_models and _divides(model)
         persistent = not (stands_by or lagging) and _persists(model)
         kind = LaggingBatch if lagging else NotingBatch
@@ -106,17 +93,19 @@ class Batched:
             self._models = [copy.copy(model) for _ in range(n)]
             self.batch.set_models(self._models)
             for name in self.varied:
-                self.episode_fields[name] = np.stack([get_field(m, name) for m in self._models])
+                self.episode_fields[name] = np.stack(
+                    [engine.get_field(m, name) for m in self._models]
+                )
         else:
             for name in self.varied:
                 self.episode_fields[name] = self.batch.expand(name)
             self._flags = self.batch.expand("opt.disableflags")
         self._probe = None if varying is None else copy.copy(model)
         self._state = {name: self.batch.bind(name) for name in self.state_fields}
-        self._latent = {name: self.batch.bind(name) for name in latent_fields(model)}
+        self._latent = {name: self.batch.bind(name) for name in engine.latent_fields(model)}
         self.batch.bind("sensordata")
         self._late: tuple[str, ...] = ("sensordata",)
-        self._bad = self.batch.warning[:, DIVERGED, 1]
+        self._bad = self.batch.warning[:, engine.DIVERGED, 1]
         self.view = BatchedView(self.batch, model, self.episode_fields)
         # A copy as the batch has it: the caller may write to the model.
         self._own_model = copy.copy(model)
@@ -131,7 +120,7 @@ class Batched:
         self._compiled: BatchStepper | None = None
 
     def forward(self, *, contacts: bool = True) -> None:
-        off = self._off if contacts else self._off | CONTACTS_OFF
+        off = self._off if contacts else self._off | engine.CONTACTS_OFF
         self._forward(np.arange(self.n), off=off)
 
     def keep_read(self) -> None:
@@ -162,7 +151,7 @@ class Batched:
     @property
     def compiles(self) -> bool:
         """True if simulations can be stepped apart, and their models differ in arrays alone."""
-        fields = (get_field(self.model, name) for name in self.episode_fields)
+        fields = (engine.get_field(self.model, name) for name in self.episode_fields)
         arrays = all(isinstance(x, np.ndarray) for x in fields)
         return _divides(self.model) and arrays
 
@@ -209,14 +198,14 @@ class Batched:
     def update_forces(self, where: Array | None = None) -> None:
         ids = self._ids(where)
         if ids.size:
-            with quiet():
+            with engine.quiet():
                 self.batch.forward(ids)
 
     def diverged(self) -> Array | None:
         return self._bad.any(axis=1) if np.count_nonzero(self._bad) else None
 
     def get_state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        state = {name: x[rows].astype(state_dtype(name)) for name, x in self._state.items()}
+        state = {name: x[rows].astype(engine.state_dtype(name)) for name, x in self._state.items()}
         state.update({name: values[rows] for name, values in self._latent.items()})
         state.update({name: self.batch.outputs[name][rows] for name in self._late})
         state.update({name: self.episode_fields[name][rows] for name in self.varies})
@@ -268,9 +257,9 @@ class Batched:
         for name, rows in self._state.items():
             rows[i] = getattr(scratch.data, name)
         for name, values in self.episode_fields.items():
-            values[i] = episode_field(scratch.model, name)
+            values[i] = engine.episode_field(scratch.model, name)
             if self._models is not None:
-                set_field(self._models[i], name, values[i])
+                engine.set_field(self._models[i], name, values[i])
 
     def _forward(self, ids: np.ndarray, *, off: int) -> None:
         """Compute everything that depends on some states, with the `off` bits disabled."""
@@ -279,7 +268,7 @@ class Batched:
             return
         flags = self.model.opt.disableflags
         self._flags[ids] = flags | off
-        with quiet():
+        with engine.quiet():
             self.batch.forward(ids)
         self._flags[ids] = flags
 
@@ -290,7 +279,7 @@ class Batched:
         for i in ids:
             models[i].opt.disableflags = flags | off
         self.batch.set_models(models)  # the batch reads the models here
-        with quiet():
+        with engine.quiet():
             self.batch.forward(ids)
         if off:
             for i in ids:
@@ -303,16 +292,16 @@ class Batched:
                 for name in self.varies:
                     values = self.episode_fields[name][i]
                     if values.ndim:
-                        episode_field(self._probe, name)[...] = values
+                        engine.episode_field(self._probe, name)[...] = values
                     else:
-                        set_field(self._probe, name, values)
+                        engine.set_field(self._probe, name, values)
                 self.varying.follow(self._probe)
                 for name in self.varying.derived:
                     values = self.episode_fields[name]
-                    values[i] = episode_field(self._probe, name)
+                    values[i] = engine.episode_field(self._probe, name)
             if self._models is not None:
                 for name, values in self.episode_fields.items():
-                    set_field(self._models[i], name, values[i])
+                    engine.set_field(self._models[i], name, values[i])
 
 
 # Attributes of `Batched` that reference the batch.
@@ -343,7 +332,7 @@ def require_room(argument: str, model: mujoco.MjModel, n: int, *, here: bool = T
 
 
 def _divides(model: mujoco.MjModel) -> bool:
-    return not latent_fields(model) and not model.nplugin
+    return not engine.latent_fields(model) and not model.nplugin
 
 
 def _persists(model: mujoco.MjModel) -> bool:
@@ -353,7 +342,7 @@ def _persists(model: mujoco.MjModel) -> bool:
     stays in the CPU cache. With very many geoms, each simulation would keep the memory of its most
     contacts for no gain.
     """
-    if latent_fields(model):
+    if engine.latent_fields(model):
         return True
     runge_kutta = int(model.opt.integrator) == int(mujoco.mjtIntegrator.mjINT_RK4)
     return not runge_kutta and int(model.ngeom) <= MAX_PERSISTENT_GEOMS

@@ -9,15 +9,7 @@ import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.dynamics import (
-    Places,
-    chain_mask,
-    dense_inertia,
-    inertia_index,
-    places,
-    point_jacobian,
-    taken,
-)
+from mjgym.sim import dynamics
 from mjgym.sim.fields import KINDS, VIEWED, field_rows, owner
 from mjgym.util.suggestions import did_you_mean
 
@@ -199,11 +191,11 @@ class View:
         i, root, dofs, mask = self._jacobian_rows(kind, name, tuple(joints))
         points = self.xpos if kind == "body" else self.site_xpos
         offset = points[..., i, :] - self.subtree_com[..., root, :]
-        return point_jacobian(taken(self.cdof, dofs, -2), offset, mask)
+        return dynamics.point_jacobian(dynamics.taken(self.cdof, dofs, -2), offset, mask)
 
     def _jacobian_rows(
         self, kind: str, name: str, joints: tuple[str, ...]
-    ) -> tuple[int, int, Places, np.ndarray]:
+    ) -> tuple[int, int, dynamics.Places, np.ndarray]:
         """Ids of the element and of its tree's root, the dofs, and a mask of those that move it."""
         key = "jacobian", kind, name, joints
         if key not in self._rows:
@@ -214,9 +206,9 @@ class View:
             model, i = self.model, known.index(name)
             body = i if kind == "body" else int(model.site_bodyid[i])
             dofs = self._dofs(joints)
-            mask = chain_mask(model, body, dofs)
-            self._rows[key] = i, int(model.body_rootid[body]), places(dofs), mask
-        rows: tuple[int, int, Places, np.ndarray] = self._rows[key]
+            mask = dynamics.chain_mask(model, body, dofs)
+            self._rows[key] = i, int(model.body_rootid[body]), dynamics.places(dofs), mask
+        rows: tuple[int, int, dynamics.Places, np.ndarray] = self._rows[key]
         return rows
 
     def inertia(self, joints: Iterable[str]) -> Array:
@@ -229,8 +221,8 @@ class View:
         """
         key = "inertia", tuple(joints)
         if key not in self._rows:
-            self._rows[key] = inertia_index(self.model, self._dofs(key[1]))
-        return dense_inertia(self.M, *self._rows[key])
+            self._rows[key] = dynamics.inertia_index(self.model, self._dofs(key[1]))
+        return dynamics.dense_inertia(self.M, *self._rows[key])
 
     def _dofs(self, joints: tuple[str, ...]) -> np.ndarray:
         return np.arange(self.model.nv)[self.rows("qvel", joints)]
@@ -244,7 +236,7 @@ class View:
             (..., k), or e.g. (..., k, 3) if the field has several numbers per element.
         """
         values = getattr(self, field)
-        return taken(values, self.rows(field, names), len(self.lead) - values.ndim)
+        return dynamics.taken(values, self.rows(field, names), len(self.lead) - values.ndim)
 
     def past(self, names: Iterable[str]) -> Array:
         """Readings of sensors before each of the last physics steps, (..., k, nsample, dim).
@@ -266,10 +258,10 @@ class View:
             count, dim = int(model.sensor_history[numbers[0], 0]), int(model.sensor_dim[numbers[0]])
             # After a cursor and the times of the readings.
             first = model.sensor_historyadr[numbers][:, None] + 2 + count
-            where = places(np.ravel(first + np.arange(count * dim)))
+            where = dynamics.places(np.ravel(first + np.arange(count * dim)))
             self._rows[key] = where, (len(numbers), count, dim)
         where, shape = self._rows[key]
-        return self.xp.reshape(taken(self.history, where), (*self.lead, *shape))
+        return self.xp.reshape(dynamics.taken(self.history, where), (*self.lead, *shape))
 
     def _find_rows(self, field: str, names: tuple[str, ...]) -> slice | np.ndarray:
         kind = owner(field)[0] or field.partition("_")[0]
@@ -278,4 +270,4 @@ class View:
             if name not in known:
                 raise KeyError(f"the model has no {kind} {name!r}{did_you_mean(name, known)}")
         ids = np.array([known.index(name) for name in names], dtype=np.int64)
-        return places(field_rows(self.model, field, ids))
+        return dynamics.places(field_rows(self.model, field, ids))

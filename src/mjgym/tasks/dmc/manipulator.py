@@ -12,13 +12,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import XX, ZX, norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register_variants, variant
-from mjgym.tasks.dmc.common.planar_arm import (
-    OBJECTS,
-    VIEWPOINT,
-    arm_observation,
-    draw_arm,
-    planar_pose,
-)
+from mjgym.tasks.dmc.common import planar_arm
 
 CLOSE = 0.01  # m, distance at which two points coincide
 IN_HAND = 0.1  # probability of starting with the object in the hand
@@ -59,7 +53,7 @@ class Manipulator(Task):
 
     time_limit = 10.0  # s
     control_timestep = 0.01  # s
-    viewpoint = VIEWPOINT
+    viewpoint = planar_arm.VIEWPOINT
     varies = ("body_pos", "body_quat")  # of target and receptacle
 
     object: ClassVar[str]  # "ball" or "peg"
@@ -78,7 +72,7 @@ class Manipulator(Task):
 
     def draw(self, v: SingleView, rng: Any) -> None:
         """Draw poses once, free of collisions or not."""
-        draw_arm(v, rng)
+        planar_arm.draw_arm(v, rng)
 
         x, z = rng.uniform(-0.4, 0.4), rng.uniform(0.1, 0.4)  # m
         tilt = np.pi / 3 if self.insert else np.pi  # rad
@@ -99,19 +93,19 @@ class Manipulator(Task):
         elif where >= IN_HAND + IN_TARGET:
             x, z = rng.uniform(-0.5, 0.5), rng.uniform(0, 0.7)
             angle = rng.uniform(0, 2 * np.pi)
-            v.qvel[OBJECTS] = rng.uniform(-5, 5)
-        v.qpos[OBJECTS:] = x, z, angle
+            v.qvel[planar_arm.OBJECTS] = rng.uniform(-5, 5)
+        v.qpos[planar_arm.OBJECTS :] = x, z, angle
 
     def observation(self, v: View) -> Arrays:
-        arm = arm_observation(v)
+        arm = planar_arm.arm_observation(v)
         if not self.fully_observable:
             return arm
         return {
             **arm,
-            "hand_pos": planar_pose(v, "hand"),
-            "object_pos": planar_pose(v, self.object),
-            "object_vel": v.qvel[..., OBJECTS:],
-            "target_pos": planar_pose(v, f"target_{self.object}"),
+            "hand_pos": planar_arm.planar_pose(v, "hand"),
+            "object_pos": planar_arm.planar_pose(v, self.object),
+            "object_vel": v.qvel[..., planar_arm.OBJECTS :],
+            "target_pos": planar_arm.planar_pose(v, f"target_{self.object}"),
         }
 
 

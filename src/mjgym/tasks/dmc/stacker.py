@@ -12,13 +12,7 @@ from mjgym.rewards import tolerance
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Task, register_variants, variant
-from mjgym.tasks.dmc.common.planar_arm import (
-    OBJECTS,
-    VIEWPOINT,
-    arm_observation,
-    draw_arm,
-    planar_pose,
-)
+from mjgym.tasks.dmc.common import planar_arm
 from mjgym.util.values import whole_number
 
 RELEASED = "with a planar arm: put one where the target is, and let go of it."  # of summaries
@@ -62,7 +56,7 @@ class Stacker(Task):
 
     time_limit = 10.0  # s
     control_timestep = 0.01  # s
-    viewpoint = VIEWPOINT
+    viewpoint = planar_arm.VIEWPOINT
     varies = ("body_pos",)  # of the target
 
     def __post_init__(self) -> None:
@@ -78,24 +72,24 @@ class Stacker(Task):
 
     def draw(self, v: SingleView, rng: Any) -> None:
         """Draw poses once, free of collisions or not."""
-        draw_arm(v, rng)
+        planar_arm.draw_arm(v, rng)
         layer = rng.integers(self.boxes)
         target = v.body("target").pos
         target[2] = HALF_SIZE * (2 * layer + 1)
         target[0] = rng.uniform(-0.37, 0.37)
-        for box in v.qpos[OBJECTS:].reshape(self.boxes, 3):
+        for box in v.qpos[planar_arm.OBJECTS :].reshape(self.boxes, 3):
             box[:] = rng.uniform(0.1, 0.3), rng.uniform(0, 0.7), rng.uniform(0, 2 * np.pi)
 
     def observation(self, v: View) -> Arrays:
-        arm = arm_observation(v)
+        arm = planar_arm.arm_observation(v)
         if not self.fully_observable:
             return arm
         bodies = slice(-1 - self.boxes, -1)  # the boxes are the last bodies before the target
-        x_z_angle = v.xp.reshape(v.qvel[..., OBJECTS:], (*v.lead, self.boxes, 3))
+        x_z_angle = v.xp.reshape(v.qvel[..., planar_arm.OBJECTS :], (*v.lead, self.boxes, 3))
         x_angle_z = columns(x_z_angle, (0, 2, 1))
         return {
             **arm,
-            "hand_pos": planar_pose(v, "hand"),
+            "hand_pos": planar_arm.planar_pose(v, "hand"),
             "box_pos": v.xp.concat([v.xpos[..., bodies, ::2], v.xquat[..., bodies, ::2]], axis=-1),
             "box_vel": v.xp.reshape(x_angle_z, (*v.lead, -1)),
             "target_pos": v.body("target").xpos[..., ::2],

@@ -9,19 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from mjgym import mocap
 from mjgym.arrays import Array, namespace
 from mjgym.mjcf import without_textures
-from mjgym.mocap import (
-    JOINTS,
-    SCALE_V2020,
-    Trajectory,
-    clip_names,
-    find_selected,
-    is_fitted,
-    read_amc,
-    read_fitted,
-    to_trajectory,
-)
 from mjgym.rotations import conjugate, product
 from mjgym.sim import Single, SingleView
 from mjgym.tasks.locomotion.scene import Scene
@@ -87,7 +77,7 @@ def references(clips: str, walker: str, timestep: float) -> References:
         walker: its name, see `find_walker`.
         timestep: s between frames; clips are resampled to it.
     """
-    paths, names = find_selected(clips)
+    paths, names = mocap.find_selected(clips)
     stamps = []
     for path in paths:
         status = path.stat()
@@ -145,14 +135,16 @@ class _Body:
             name for name in self._v.names("body") if name.startswith(prefix) and name not in aside
         )
 
-    def clips(self, path: Path, names: str, timestep: float) -> Iterator[tuple[str, Trajectory]]:
+    def clips(
+        self, path: Path, names: str, timestep: float
+    ) -> Iterator[tuple[str, mocap.Trajectory]]:
         """Names and states of the clips in a file, see `references`."""
-        if is_fitted(path):
-            for clip in read_fitted(path, clip_names(path, names)):
+        if mocap.is_fitted(path):
+            for clip in mocap.read_fitted(path, mocap.clip_names(path, names)):
                 self._require_humanoid(f"{path}: clip {clip.name!r}", clip.humanoid)
                 yield clip.name, self._resampled(clip.trajectory, timestep, f"{path}: {clip.name}")
         elif path.suffix.lower() == ".npz":
-            yield path.name, self._resampled(Trajectory.load(path), timestep, str(path))
+            yield path.name, self._resampled(mocap.Trajectory.load(path), timestep, str(path))
         else:
             yield path.name, self._recorded(path, timestep)
 
@@ -166,23 +158,25 @@ class _Body:
             wanted = {"2019": "cmu_humanoid", "2020": "cmu_humanoid_2020"}[humanoid]
             raise ValueError(f"{clip} is fitted to the walker {wanted}, not to {self._name!r}")
 
-    def _recorded(self, path: Path, timestep: float) -> Trajectory:
+    def _recorded(self, path: Path, timestep: float) -> mocap.Trajectory:
         joints = tuple(name.removeprefix(self._prefix) for name in self.joints)[1:]
-        if joints != JOINTS:
-            missing = next((name for name in JOINTS if name not in joints), None)
+        if joints != mocap.JOINTS:
+            missing = next((name for name in mocap.JOINTS if name not in joints), None)
             lack = "other joints as well" if missing is None else f"no joint {missing!r}"
             raise ValueError(
                 f"{path}: moves the joints of the CMU humanoids, and the walker {self._name!r} has"
                 f" {lack}; cmu_humanoid_2020 and cmu_humanoid have them"
             )
-        clip = read_amc(path)
-        scale = SCALE_V2020 if self._version() == "2020" else 1.0
+        clip = mocap.read_amc(path)
+        scale = mocap.SCALE_V2020 if self._version() == "2020" else 1.0
         try:
-            return to_trajectory(clip, timestep, scale, INTERPOLATION)
+            return mocap.to_trajectory(clip, timestep, scale, INTERPOLATION)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
-    def _resampled(self, trajectory: Trajectory, timestep: float, where: str) -> Trajectory:
+    def _resampled(
+        self, trajectory: mocap.Trajectory, timestep: float, where: str
+    ) -> mocap.Trajectory:
         count, wanted = trajectory.qpos.shape[1], len(self._v.qpos)
         if count != wanted:
             raise ValueError(
@@ -193,7 +187,7 @@ class _Body:
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
 
-    def poses(self, trajectory: Trajectory) -> dict[str, np.ndarray]:
+    def poses(self, trajectory: mocap.Trajectory) -> dict[str, np.ndarray]:
         """`References` arrays of one clip, lifted onto the ground."""
         v, walker = self._v, self._walker
         root = self._prefix + walker.root

@@ -10,23 +10,8 @@ from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import at_height
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
-from mjgym.tasks.robosuite.scripted_policies.tools import (
-    QUARTER_TURN,
-    Tool,
-    grasp,
-    heading_across,
-    tools_of,
-)
-from mjgym.tasks.robosuite.tabletop import (
-    BOX_FIELDS,
-    TABLE_TOP,
-    OneTable,
-    add_box,
-    closeness,
-    resize_box,
-    reward_if,
-    xyzw,
-)
+from mjgym.tasks.robosuite import tabletop
+from mjgym.tasks.robosuite.scripted_policies import tools
 
 CUBE = "cube_main"
 SMALLEST, LARGEST = 0.020, 0.022  # m, half a side of the cube; sides are drawn independently
@@ -42,7 +27,7 @@ CARRY_HEIGHT = 1.0  # m, above the floor, of the tool of the scripted policy
 
 @register("robosuite/Lift-v0", tags=("tabletop", "one-arm"))
 @dataclass(frozen=True)
-class Lift(OneTable, GoalTask):
+class Lift(tabletop.OneTable, GoalTask):
     """Lift a cube off a table.
 
     Start: the arm near its published pose; a cube of 4 to 4.4 cm near the middle of the table, at
@@ -60,20 +45,20 @@ class Lift(OneTable, GoalTask):
     """
 
     most = LIFTED
-    varies = BOX_FIELDS
+    varies = tabletop.BOX_FIELDS
     object_names = ("cube",)
 
     @property
     def default_placement(self) -> Placement:
-        return Uniform(("cube",), AROUND, AROUND, reference=TABLE_TOP, z_offset=DROP)
+        return Uniform(("cube",), AROUND, AROUND, reference=tabletop.TABLE_TOP, z_offset=DROP)
 
     def furnish(self, scene: Spec) -> None:
         super().furnish(scene)
-        add_box(scene, "cube", (LARGEST, LARGEST, LARGEST), DENSITY, RED)
+        tabletop.add_box(scene, "cube", (LARGEST, LARGEST, LARGEST), DENSITY, RED)
         self.watch_grasp(scene, CUBE)
 
     def place(self, v: SingleView, rng: Any) -> None:
-        resize_box(v, "cube", rng.uniform(SMALLEST, LARGEST, size=3), DENSITY)
+        tabletop.resize_box(v, "cube", rng.uniform(SMALLEST, LARGEST, size=3), DENSITY)
         super().place(v, rng)
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
@@ -83,41 +68,45 @@ class Lift(OneTable, GoalTask):
         cube = v.body(CUBE)
         return {
             "cube_pos": cube.xpos,
-            "cube_quat": xyzw(cube.xquat, v),
+            "cube_quat": tabletop.xyzw(cube.xquat, v),
             **self.from_tools(v, {"gripper_to_cube_pos": cube.xpos}),
         }
 
     def terms(self, v: View) -> Arrays:
-        lift = {"lift": reward_if(v, self.success(v), LIFTED)}
+        lift = {"lift": tabletop.reward_if(v, self.success(v), LIFTED)}
         if self.reward_type == "sparse":
             return lift
-        reach = closeness(self.distance(v, v.body(CUBE).xpos))
-        return {"reach": reach, "grasp": reward_if(v, self.grasped(v, CUBE), GRASP), **lift}
+        reach = tabletop.closeness(self.distance(v, v.body(CUBE).xpos))
+        return {
+            "reach": reach,
+            "grasp": tabletop.reward_if(v, self.grasped(v, CUBE), GRASP),
+            **lift,
+        }
 
     def stages(self, terms: Arrays) -> Array:
         lift = terms["lift"]
         return namespace(lift).where(lift > 0, lift, terms["reach"] + terms["grasp"])
 
     def success(self, v: View) -> Array:
-        return v.body(CUBE).xpos[..., 2] > TABLE_TOP[2] + HIGH
+        return v.body(CUBE).xpos[..., 2] > tabletop.TABLE_TOP[2] + HIGH
 
     def achieved(self, v: View) -> Array:
         return v.body(CUBE).xpos[..., 2:3]
 
     def desired(self, v: View) -> Array:
-        return v.xp.full((*v.lead, 1), TABLE_TOP[2] + HIGH, dtype=v.xp.float64)
+        return v.xp.full((*v.lead, 1), tabletop.TABLE_TOP[2] + HIGH, dtype=v.xp.float64)
 
     def reached(self, achieved: Array, desired: Array) -> Array:
         return achieved[..., 0] >= desired[..., 0]
 
     def scripted_policy(self) -> StagedPolicy:
-        def stages(observation: Observation, tool: Tool) -> list[Stage]:
+        def stages(observation: Observation, tool: tools.Tool) -> list[Stage]:
             cube = observation["cube_pos"]
-            turn = tool.facing(heading_across(observation["cube_quat"]), QUARTER_TURN)
+            turn = tool.facing(tools.heading_across(observation["cube_quat"]), tools.QUARTER_TURN)
             lost = tool.away_from(cube)
             return [
-                *grasp(cube, turn),
+                *tools.grasp(cube, turn),
                 Stage(at_height(cube, CARRY_HEIGHT), CLOSE, turn, lost=lost),
             ]
 
-        return StagedPolicy(tools_of(self, 1), stages)
+        return StagedPolicy(tools.tools_of(self, 1), stages)

@@ -12,24 +12,8 @@ from mjgym.robots.tool_poses import at_height
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, GoalTask, register
-from mjgym.tasks.robosuite.scripted_policies.tools import (
-    CLOSING,
-    QUARTER_TURN,
-    Tool,
-    grasp,
-    heading_across,
-    tools_of,
-)
-from mjgym.tasks.robosuite.tabletop import (
-    TABLE_TOP,
-    OneTable,
-    add_box,
-    closeness,
-    in_contact,
-    reward_if,
-    watch_contact,
-    xyzw,
-)
+from mjgym.tasks.robosuite import tabletop
+from mjgym.tasks.robosuite.scripted_policies import tools
 
 A, B = "cubeA_main", "cubeB_main"
 HALF_A, HALF_B = 0.02, 0.025  # m
@@ -48,7 +32,7 @@ GAP = 0.003  # m, between the cubes when the upper one is released
 
 @register("robosuite/Stack-v0", tags=("tabletop", "one-arm"))
 @dataclass(frozen=True)
-class Stack(OneTable, GoalTask):
+class Stack(tabletop.OneTable, GoalTask):
     """Stack the red cube A (4 cm) on the green cube B (5 cm) and let it go.
 
     Start: the arm near its published pose; the cubes within 8 cm of the middle of the table along x
@@ -73,14 +57,16 @@ class Stack(OneTable, GoalTask):
 
     @property
     def default_placement(self) -> Placement:
-        return Uniform(self.object_names, AROUND, AROUND, reference=TABLE_TOP, z_offset=DROP)
+        return Uniform(
+            self.object_names, AROUND, AROUND, reference=tabletop.TABLE_TOP, z_offset=DROP
+        )
 
     def furnish(self, scene: Spec) -> None:
         super().furnish(scene)
-        add_box(scene, "cubeA", (HALF_A, HALF_A, HALF_A), DENSITY, RED)
-        add_box(scene, "cubeB", (HALF_B, HALF_B, HALF_B), DENSITY, GREEN)
+        tabletop.add_box(scene, "cubeA", (HALF_A, HALF_A, HALF_A), DENSITY, RED)
+        tabletop.add_box(scene, "cubeB", (HALF_B, HALF_B, HALF_B), DENSITY, GREEN)
         self.watch_grasp(scene, A)
-        watch_contact(scene, A, B)
+        tabletop.watch_contact(scene, A, B)
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
         return {name: Extent.of_box(v.geom(f"{name}_g0").size) for name in self.object_names}
@@ -89,24 +75,24 @@ class Stack(OneTable, GoalTask):
         a, b = v.body(A), v.body(B)
         return {
             "cubeA_pos": a.xpos,
-            "cubeA_quat": xyzw(a.xquat, v),
+            "cubeA_quat": tabletop.xyzw(a.xquat, v),
             "cubeB_pos": b.xpos,
-            "cubeB_quat": xyzw(b.xquat, v),
+            "cubeB_quat": tabletop.xyzw(b.xquat, v),
             "cubeA_to_cubeB": b.xpos - a.xpos,
             **self.from_tools(v, {"gripper_to_cubeA": a.xpos, "gripper_to_cubeB": b.xpos}),
         }
 
     def terms(self, v: View) -> Arrays:
-        stack = {"stack": reward_if(v, self.success(v), STACKED)}
+        stack = {"stack": tabletop.reward_if(v, self.success(v), STACKED)}
         if self.reward_type == "sparse":
             return stack
         a, b = v.body(A).xpos, v.body(B).xpos
-        lifted = reward_if(v, self.lifted(v), 1.0)
+        lifted = tabletop.reward_if(v, self.lifted(v), 1.0)
         return {
-            "reach": REACH * closeness(self.distance(v, a)),
-            "grasp": reward_if(v, self.grasped(v, A), GRASP),
+            "reach": REACH * tabletop.closeness(self.distance(v, a)),
+            "grasp": tabletop.reward_if(v, self.grasped(v, A), GRASP),
             "lift": LIFT * lifted,
-            "align": ALIGN * lifted * closeness(norm((a - b)[..., 0:2]), ALIGN_SCALE),
+            "align": ALIGN * lifted * tabletop.closeness(norm((a - b)[..., 0:2]), ALIGN_SCALE),
             **stack,
         }
 
@@ -116,10 +102,10 @@ class Stack(OneTable, GoalTask):
         return xp.maximum(xp.maximum(at_cube, terms["lift"] + terms["align"]), terms["stack"])
 
     def lifted(self, v: View) -> Array:
-        return v.body(A).xpos[..., 2] > TABLE_TOP[2] + HIGH
+        return v.body(A).xpos[..., 2] > tabletop.TABLE_TOP[2] + HIGH
 
     def success(self, v: View) -> Array:
-        return self.lifted(v) & in_contact(v, A, B) & ~self.grasped(v, A)
+        return self.lifted(v) & tabletop.in_contact(v, A, B) & ~self.grasped(v, A)
 
     def achieved(self, v: View) -> Array:
         return v.body(A).xpos - v.body(B).xpos
@@ -134,19 +120,21 @@ class Stack(OneTable, GoalTask):
     def scripted_policy(self) -> StagedPolicy:
         above = np.array([0, 0, HALF_A + HALF_B + GAP])
 
-        def stages(observation: Observation, tool: Tool) -> list[Stage]:
+        def stages(observation: Observation, tool: tools.Tool) -> list[Stage]:
             upper, lower = observation["cubeA_pos"], observation["cubeB_pos"]
             onto = lower + above + (tool.position - upper)
-            turn = tool.facing(heading_across(observation["cubeA_quat"]), QUARTER_TURN)
-            square = tool.facing(heading_across(observation["cubeB_quat"]), QUARTER_TURN)
+            turn = tool.facing(tools.heading_across(observation["cubeA_quat"]), tools.QUARTER_TURN)
+            square = tool.facing(
+                tools.heading_across(observation["cubeB_quat"]), tools.QUARTER_TURN
+            )
             lost = tool.away_from(upper)
             return [
-                *grasp(upper, turn),
+                *tools.grasp(upper, turn),
                 Stage(at_height(upper, CARRY_HEIGHT), CLOSE, turn, near=0.03),
                 Stage(at_height(onto, CARRY_HEIGHT), CLOSE, square, near=0.005, lost=lost),
                 Stage(onto, CLOSE, square, near=0.004, lost=lost),
-                Stage(tool.position, OPEN, steps=CLOSING),
+                Stage(tool.position, OPEN, steps=tools.CLOSING),
                 Stage(at_height(tool.position, CARRY_HEIGHT), OPEN),
             ]
 
-        return StagedPolicy(tools_of(self, 1), stages)
+        return StagedPolicy(tools.tools_of(self, 1), stages)

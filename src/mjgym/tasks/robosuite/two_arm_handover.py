@@ -10,24 +10,8 @@ from mjgym.robots.staged_policy import StagedPolicy
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
-from mjgym.tasks.robosuite.hammers import (
-    VARIES,
-    EitherSide,
-    Hammer,
-    add_hammer,
-    extent_of_hammer,
-    resize_hammer,
-)
+from mjgym.tasks.robosuite import hammers, tabletop
 from mjgym.tasks.robosuite.scripted_policies import handing
-from mjgym.tasks.robosuite.tabletop import (
-    FAR_APART,
-    SIDE_TABLES,
-    OneTable,
-    TwoArms,
-    closeness,
-    reward_if,
-    xyzw,
-)
 
 TABLE_TOP = (0.0, -0.45, 0.8)  # m, in front of the first arm
 HAMMER, HANDLE, HEAD = "hammer_root", ("hammer_handle",), "hammer_head"
@@ -48,7 +32,7 @@ SCALE = 1.0  # 1/m, how fast the rewards for being near fall off
 
 @register("robosuite/TwoArmHandover-v0", tags=("tabletop", "two-arm"))
 @dataclass(frozen=True)
-class TwoArmHandover(TwoArms, OneTable):
+class TwoArmHandover(tabletop.TwoArms, tabletop.OneTable):
     """Pick a hammer up with the first arm and hand it to the second, which takes the handle.
 
     Start: the arms near their published poses; a hammer on the first arm's table, on either side
@@ -68,19 +52,19 @@ class TwoArmHandover(TwoArms, OneTable):
     table_size: tuple[float, float, float] = (0.8, 0.3, 0.05)  # m
     table_top: tuple[float, float, float] = TABLE_TOP  # m
 
-    agentview = SIDE_TABLES
-    apart: ClassVar = FAR_APART
-    varies = VARIES
+    agentview = tabletop.SIDE_TABLES
+    apart: ClassVar = tabletop.FAR_APART
+    varies = hammers.VARIES
     most = HANDED
     object_names = ("hammer",)
 
     @property
     def default_placement(self) -> Placement:
-        return EitherSide(("hammer",), ALONG, ACROSS, reference=self.table_top)
+        return hammers.EitherSide(("hammer",), ALONG, ACROSS, reference=self.table_top)
 
     def furnish(self, scene: Spec) -> None:
         super().furnish(scene)
-        add_hammer(scene, "hammer")
+        hammers.add_hammer(scene, "hammer")
         self.watch_grasp(scene, HAMMER, 0)
         self.watch_grasp(scene, HANDLE, 1)
 
@@ -89,7 +73,7 @@ class TwoArmHandover(TwoArms, OneTable):
 
     def place(self, v: SingleView, rng: Any) -> None:
         radius, density = rng.uniform(*RADIUS), rng.uniform(*DENSITY)
-        hammer = Hammer(
+        hammer = hammers.Hammer(
             radius=radius,
             length=rng.uniform(*LENGTH),
             density=density,
@@ -97,17 +81,17 @@ class TwoArmHandover(TwoArms, OneTable):
             head=radius * rng.uniform(*HEAD_SIZE),
             head_density=density * HEAD_DENSITY,
         )
-        resize_hammer(v, "hammer", hammer)
+        hammers.resize_hammer(v, "hammer", hammer)
         super().place(v, rng)
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
-        return {"hammer": extent_of_hammer(v, "hammer")}
+        return {"hammer": hammers.extent_of_hammer(v, "hammer")}
 
     def objects(self, v: View) -> Arrays:
         hammer, handle = v.body(HAMMER), v.geom(HANDLE[0]).xpos
         return {
             "hammer_pos": hammer.xpos,
-            "hammer_quat": xyzw(hammer.xquat, v),
+            "hammer_quat": tabletop.xyzw(hammer.xquat, v),
             "handle_xpos": handle,
             "gripper0_to_handle": self.from_tool(v, 0, handle),
             "gripper1_to_handle": self.from_tool(v, 1, handle),
@@ -122,19 +106,21 @@ class TwoArmHandover(TwoArms, OneTable):
 
     def terms(self, v: View) -> Arrays:
         if self.reward_type == "sparse":
-            return {"handover": reward_if(v, self.success(v), HANDED)}
+            return {"handover": tabletop.reward_if(v, self.success(v), HANDED)}
         lifted = self.height(v) > HIGH
         first, second = self.grasped(v, HAMMER, 0), self.grasped(v, HANDLE, 1)
         handle = v.geom(HANDLE[0]).xpos
-        near0, near1 = (closeness(norm(self.from_tool(v, arm, handle)), SCALE) for arm in (0, 1))
+        near0, near1 = (
+            tabletop.closeness(norm(self.from_tool(v, arm, handle)), SCALE) for arm in (0, 1)
+        )
         carried = lifted & ~second
         return {
-            "reach0": REACH * near0 * reward_if(v, ~lifted & ~first, 1.0),
-            "grasp0": reward_if(v, ~lifted & first, GRASP),
-            "lift": reward_if(v, carried, LIFT),
-            "reach1": REACH * near1 * reward_if(v, carried, 1.0),
-            "both": reward_if(v, lifted & second & first, BOTH),
-            "handover": reward_if(v, lifted & second & ~first, HANDED),
+            "reach0": REACH * near0 * tabletop.reward_if(v, ~lifted & ~first, 1.0),
+            "grasp0": tabletop.reward_if(v, ~lifted & first, GRASP),
+            "lift": tabletop.reward_if(v, carried, LIFT),
+            "reach1": REACH * near1 * tabletop.reward_if(v, carried, 1.0),
+            "both": tabletop.reward_if(v, lifted & second & first, BOTH),
+            "handover": tabletop.reward_if(v, lifted & second & ~first, HANDED),
         }
 
     def success(self, v: View) -> Array:

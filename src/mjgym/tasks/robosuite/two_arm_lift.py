@@ -12,21 +12,13 @@ from mjgym.robots.tool_poses import UP
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite import tabletop
 from mjgym.tasks.robosuite.scripted_policies.tools import (
     HALF_TURN,
     Tool,
     grasp,
     heading_across,
     tools_of,
-)
-from mjgym.tasks.robosuite.tabletop import (
-    TABLE_TOP,
-    OneTable,
-    Tabletop,
-    TwoArms,
-    closeness,
-    reward_if,
-    xyzw,
 )
 
 POT = "pot_root"
@@ -46,7 +38,7 @@ GRASP, REACH, LIFTED = 0.25, 0.5, 3.0  # for each hand's hold and nearness, and 
 
 @register("robosuite/TwoArmLift-v0", tags=("tabletop", "two-arm"))
 @dataclass(frozen=True)
-class TwoArmLift(TwoArms, OneTable):
+class TwoArmLift(tabletop.TwoArms, tabletop.OneTable):
     """Lift a pot with two arms, each by its own handle, without spilling.
 
     Start: the arms near their published poses; the pot near the middle of the table, turned by 120
@@ -67,7 +59,7 @@ class TwoArmLift(TwoArms, OneTable):
 
     @property
     def default_placement(self) -> Placement:
-        return Uniform(("pot",), AROUND, AROUND, rotation=TURNED, reference=TABLE_TOP)
+        return Uniform(("pot",), AROUND, AROUND, rotation=TURNED, reference=tabletop.TABLE_TOP)
 
     def furnish(self, scene: Spec) -> None:
         super().furnish(scene)
@@ -87,7 +79,7 @@ class TwoArmLift(TwoArms, OneTable):
         handles = [v.site(handle).xpos for handle in HANDLES]
         return {
             "pot_pos": pot.xpos,
-            "pot_quat": xyzw(pot.xquat, v),
+            "pot_quat": tabletop.xyzw(pot.xquat, v),
             "handle0_xpos": handles[0],
             "handle1_xpos": handles[1],
             "gripper0_to_handle0": self.from_tool(v, 0, handles[0]),
@@ -96,20 +88,20 @@ class TwoArmLift(TwoArms, OneTable):
 
     def height(self, v: View) -> Array:
         """The height of the pot's bottom above the table, m."""
-        return v.site("pot_center").xpos[..., 2] - HALF_HEIGHT - TABLE_TOP[2]
+        return v.site("pot_center").xpos[..., 2] - HALF_HEIGHT - tabletop.TABLE_TOP[2]
 
     def terms(self, v: View) -> Arrays:
         lifted = self.success(v)
-        upright = reward_if(v, v.body(POT).xmat[..., 8] >= UPRIGHT, 1.0)
-        lift = {"lift": LIFTED * upright * reward_if(v, lifted, 1.0)}
+        upright = tabletop.reward_if(v, v.body(POT).xmat[..., 8] >= UPRIGHT, 1.0)
+        lift = {"lift": LIFTED * upright * tabletop.reward_if(v, lifted, 1.0)}
         if self.reward_type == "sparse":
             return lift
-        on_the_way = reward_if(v, ~lifted, 1.0)
+        on_the_way = tabletop.reward_if(v, ~lifted, 1.0)
         terms = {"raise": RAISE * upright * v.xp.clip(self.height(v) - LOWEST, 0.0, RISE)}
         for arm in (0, 1):
             distance = norm(self.from_tool(v, arm, v.site(HANDLES[arm]).xpos))
-            terms[f"reach{arm}"] = REACH * closeness(distance)
-            terms[f"grasp{arm}"] = reward_if(v, self.grasped(v, BARS[arm], arm), GRASP)
+            terms[f"reach{arm}"] = REACH * tabletop.closeness(distance)
+            terms[f"grasp{arm}"] = tabletop.reward_if(v, self.grasped(v, BARS[arm], arm), GRASP)
         return {**{name: on_the_way * value for name, value in terms.items()}, **lift}
 
     def success(self, v: View) -> Array:
@@ -123,7 +115,7 @@ LIFT = 0.2 * UP  # m, rise of the handles
 UP_SPEED = 0.3  # fraction of the largest displacement at which both arms rise alike
 
 
-def lift_pot(task: Tabletop) -> StagedPolicy:
+def lift_pot(task: tabletop.Tabletop) -> StagedPolicy:
     """Grasp both handles from above, then carry them up."""
 
     def stages(observation: Observation, *tools: Tool) -> list[tuple[Stage, ...]]:

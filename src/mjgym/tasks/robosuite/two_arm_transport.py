@@ -11,33 +11,13 @@ from mjgym.robots import Arm
 from mjgym.robots.staged_policy import SideBySide
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, Viewpoint, register
-from mjgym.tasks.robosuite.hammers import (
-    VARIES,
-    EitherSide,
-    Hammer,
-    add_hammer,
-    extent_of_hammer,
-    resize_hammer,
-)
+from mjgym.tasks.robosuite import hammers, tabletop
 from mjgym.tasks.robosuite.scripted_policies import transporting
-from mjgym.tasks.robosuite.tabletop import (
-    FAR_APART,
-    SIDE_TABLES,
-    Pose,
-    TwoArms,
-    add_box,
-    add_table,
-    in_contact,
-    reward_if,
-    upright,
-    watch_contact,
-    xyzw,
-)
 from mjgym.tasks.robosuite.tabletop import FRICTION as TABLE_FRICTION
 
 TABLE_SIZE = (0.8, 0.3, 0.05)  # m
 TABLE_TOPS = ((0.0, -0.45, 0.8), (0.0, 0.45, 0.8))  # m, the first arm's table and the second's
-SHOULDERS: dict[str, Pose] = {
+SHOULDERS: dict[str, tabletop.Pose] = {
     "shouldercamera0": (
         (0.443009606, -1.069739974, 1.363995012),
         (0.804057244, 0.553166511, 0.112863064, 0.186442182),
@@ -81,13 +61,13 @@ DONE = 1.0  # the reward of success
 
 
 @dataclass(frozen=True)
-class _InBin(EitherSide, Within):
+class _InBin(hammers.EitherSide, Within):
     """Anywhere in a bin, on either arm's side of the tables."""
 
 
 @register("robosuite/TwoArmTransport-v0", tags=("tabletop", "two-arm"))
 @dataclass(frozen=True)
-class TwoArmTransport(TwoArms):
+class TwoArmTransport(tabletop.TwoArms):
     """Carry a hammer, the payload, from the first arm's bin into the second arm's.
 
     The first arm has to take the lid off the start bin, and the second to move the trash, a cube,
@@ -115,9 +95,9 @@ class TwoArmTransport(TwoArms):
     table_friction: tuple[float, float, float] = TABLE_FRICTION  # of both
 
     viewpoint = Viewpoint(azimuth=150, elevation=-25, distance=2.6, lookat=(0.0, 0.0, 1.05))
-    agentview = SIDE_TABLES
-    apart: ClassVar = FAR_APART
-    varies = VARIES
+    agentview = tabletop.SIDE_TABLES
+    apart: ClassVar = tabletop.FAR_APART
+    varies = hammers.VARIES
     most = DONE
     object_names = (START, LID, "payload", TARGET, "trash", TRASH_BIN)
 
@@ -158,51 +138,53 @@ class TwoArmTransport(TwoArms):
         for name, (pos, quat) in SHOULDERS.items():
             add(scene.worldbody, "camera", name=name, pos=pos, quat=quat, fovy=45)
         for i, top in enumerate(TABLE_TOPS):
-            add_table(scene, TABLE_SIZE, top, friction=self.table_friction, name=f"table{i}")
-        add_hammer(scene, "payload")
+            tabletop.add_table(
+                scene, TABLE_SIZE, top, friction=self.table_friction, name=f"table{i}"
+            )
+        hammers.add_hammer(scene, "payload")
         half = (TRASH_HALF, TRASH_HALF, TRASH_HALF)
-        add_box(scene, "trash", half, TRASH_DENSITY, TRASH_COLOUR)
+        tabletop.add_box(scene, "trash", half, TRASH_DENSITY, TRASH_COLOUR)
         for name, colour in COLOURS.items():
             part = mjcf.load("robosuite/bin.xml")
             part.material("paint").rgba = colour
             scene.attach(part, prefix=f"{name}_", frame=scene.worldbody.add_frame())
         lid = mjcf.load("robosuite/lid.xml")
         scene.attach(lid, prefix=f"{LID}_", frame=scene.worldbody.add_frame())
-        watch_contact(scene, BODIES["payload"], f"{TARGET}_base")
-        watch_contact(scene, BODIES["trash"], f"{TRASH_BIN}_base")
+        tabletop.watch_contact(scene, BODIES["payload"], f"{TARGET}_base")
+        tabletop.watch_contact(scene, BODIES["trash"], f"{TRASH_BIN}_base")
 
     def place(self, v: SingleView, rng: Any) -> None:
         head = RADIUS * rng.uniform(*HEAD_SIZE)
-        hammer = Hammer(RADIUS, LENGTH, DENSITY, FRICTION, head, DENSITY * HEAD_DENSITY)
-        resize_hammer(v, "payload", hammer)
+        hammer = hammers.Hammer(RADIUS, LENGTH, DENSITY, FRICTION, head, DENSITY * HEAD_DENSITY)
+        hammers.resize_hammer(v, "payload", hammer)
         super().place(v, rng)
 
     def body_of(self, name: str) -> str:
         return BODIES[name]
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
-        return {"payload": extent_of_hammer(v, "payload"), **EXTENTS}
+        return {"payload": hammers.extent_of_hammer(v, "payload"), **EXTENTS}
 
     def carried(self, v: View) -> Array:
-        return in_contact(v, BODIES["payload"], f"{TARGET}_base")
+        return tabletop.in_contact(v, BODIES["payload"], f"{TARGET}_base")
 
     def tidied(self, v: View) -> Array:
-        return in_contact(v, BODIES["trash"], f"{TRASH_BIN}_base")
+        return tabletop.in_contact(v, BODIES["trash"], f"{TRASH_BIN}_base")
 
     def objects(self, v: View) -> Arrays:
         payload, trash = v.body(BODIES["payload"]), v.body(BODIES["trash"])
         lid, handle = v.body(BODIES[LID]), v.geom(f"{LID}_handle").xpos
         entries = {
             "payload_pos": payload.xpos,
-            "payload_quat": xyzw(upright(payload.xquat, v), v),
+            "payload_quat": tabletop.xyzw(tabletop.upright(payload.xquat, v), v),
             "trash_pos": trash.xpos,
-            "trash_quat": xyzw(upright(trash.xquat, v), v),
+            "trash_quat": tabletop.xyzw(tabletop.upright(trash.xquat, v), v),
             "lid_handle_pos": handle,
-            "lid_handle_quat": xyzw(upright(lid.xquat, v), v),
+            "lid_handle_quat": tabletop.xyzw(tabletop.upright(lid.xquat, v), v),
             "target_bin_pos": v.geom(f"{TARGET}_base").xpos,
             "trash_bin_pos": v.geom(f"{TRASH_BIN}_base").xpos,
-            "payload_in_target_bin": reward_if(v, self.carried(v), 1.0),
-            "trash_in_trash_bin": reward_if(v, self.tidied(v), 1.0),
+            "payload_in_target_bin": tabletop.reward_if(v, self.carried(v), 1.0),
+            "trash_in_trash_bin": tabletop.reward_if(v, self.tidied(v), 1.0),
         }
         from_tools = {
             "gripper0_to_payload": self.from_tool(v, 0, payload.xpos),
@@ -218,7 +200,7 @@ class TwoArmTransport(TwoArms):
         return {**entries, **from_tools}
 
     def terms(self, v: View) -> Arrays:
-        return {"transport": reward_if(v, self.success(v), DONE)}
+        return {"transport": tabletop.reward_if(v, self.success(v), DONE)}
 
     def success(self, v: View) -> Array:
         return self.carried(v) & self.tidied(v)

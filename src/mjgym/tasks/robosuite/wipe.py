@@ -14,16 +14,8 @@ from mjgym.robots.staged_policy import CLOSE, Observation, Stage, StagedPolicy
 from mjgym.rotations import norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
+from mjgym.tasks.robosuite import tabletop
 from mjgym.tasks.robosuite.scripted_policies.tools import WHOLE_TURN, Tool, tools_of
-from mjgym.tasks.robosuite.tabletop import (
-    OneTable,
-    Tabletop,
-    add_table,
-    closeness,
-    reward_if,
-    touches,
-    watch_touches,
-)
 from mjgym.tasks.robosuite.team import Robot
 from mjgym.util.values import whole_number
 
@@ -55,7 +47,7 @@ CLEANED = 25.5  # and per step with a clean table
 
 @register("robosuite/Wipe-v0", tags=("tabletop", "one-arm"))
 @dataclass(frozen=True)
-class Wipe(OneTable):
+class Wipe(tabletop.OneTable):
     """Wipe spots of dirt off a table with a sponge, neither too lightly nor too hard.
 
     Start: the arm near its published pose, with a sponge instead of a gripper; a line of spots that
@@ -135,7 +127,7 @@ class Wipe(OneTable):
         return x, y, z + self.table_height
 
     def furnish(self, scene: Spec) -> None:
-        add_table(scene, self.table_size, self.middle, friction=self.table_friction)
+        tabletop.add_table(scene, self.table_size, self.middle, friction=self.table_friction)
         table = scene.body("table")
         half = self.line_width / 2
         for spot in self.spots:
@@ -143,8 +135,8 @@ class Wipe(OneTable):
                 table, "site", name=spot, type="ellipsoid", rgba=DIRT,
                 size=(half, half, THICKNESS), pos=(0, 0, self.table_size[2] / 2),
             )  # fmt: skip
-        watch_touches(scene, self.arm_bodies)
-        watch_touches(scene)
+        tabletop.watch_touches(scene, self.arm_bodies)
+        tabletop.watch_touches(scene)
 
     def place(self, v: SingleView, rng: Any) -> None:
         half = self.num_markers // 2 if self.two_clusters else 0
@@ -205,7 +197,7 @@ class Wipe(OneTable):
         depth = -local[..., 2]  # the sponge's z points out of its face
         x, y = SPONGE_HALF
         under = (xp.abs(local[..., 0]) < x) & (xp.abs(local[..., 1]) < y)
-        under = under & (depth > 0) & (depth < DEPTH) & (touches(v) > 0)[..., None]
+        under = under & (depth > 0) & (depth < DEPTH) & (tabletop.touches(v) > 0)[..., None]
         return v.memory["wiped"] | under
 
     def centroid(self, v: View, wiped: Array) -> tuple[Array, Array]:
@@ -213,7 +205,7 @@ class Wipe(OneTable):
 
         With none left it is the origin.
         """
-        left = reward_if(v, ~wiped, 1.0)
+        left = tabletop.reward_if(v, ~wiped, 1.0)
         count = total(left)
         middle = v.xp.sum(left[..., None] * self.places(v), axis=-2)
         return middle / v.xp.maximum(count, v.xp.ones_like(count))[..., None], count
@@ -228,12 +220,12 @@ class Wipe(OneTable):
         limits = v.jnt_range[..., v.rows("jnt_range", joints), :]
         qpos = v.qpos[..., v.rows("qpos", joints)]
         near = (qpos < limits[..., 0] + NEAR_LIMIT) | (qpos > limits[..., 1] - NEAR_LIMIT)
-        return v.xp.any(near, axis=-1) | (touches(v, self.arm_bodies) > 0)
+        return v.xp.any(near, axis=-1) | (tabletop.touches(v, self.arm_bodies) > 0)
 
     def robot_entries(self, v: View, robot: Robot) -> Arrays:
         return {
             **super().robot_entries(v, robot),
-            "robot0_contact": reward_if(v, self.in_contact(v), 1.0),
+            "robot0_contact": tabletop.reward_if(v, self.in_contact(v), 1.0),
         }
 
     def objects(self, v: View) -> Arrays:
@@ -242,12 +234,12 @@ class Wipe(OneTable):
             entries = {}
             for i in range(self.num_markers):
                 entries[f"marker{i}_pos"] = places[..., i, :]
-                entries[f"marker{i}_wiped"] = reward_if(v, wiped[..., i], 1.0)
+                entries[f"marker{i}_wiped"] = tabletop.reward_if(v, wiped[..., i], 1.0)
                 entries[f"gripper_to_marker{i}"] = places[..., i, :] - tool
             return entries
         centroid, count = self.centroid(v, wiped)
-        distances = reward_if(v, ~wiped, 1.0) * norm(places - centroid[..., None, :])
-        some = reward_if(v, count > 0, 1.0)
+        distances = tabletop.reward_if(v, ~wiped, 1.0) * norm(places - centroid[..., None, :])
+        some = tabletop.reward_if(v, count > 0, 1.0)
         return {
             "proportion_wiped": 1 - count / self.num_markers,
             "wipe_radius": v.xp.max(distances, axis=-1),
@@ -257,23 +249,23 @@ class Wipe(OneTable):
 
     def terms(self, v: View) -> Arrays:
         wiped, at_fault = self.wiped(v), self.at_fault(v)
-        allowed = reward_if(v, ~at_fault, 1.0)
-        clean = {"clean": CLEANED * allowed * reward_if(v, v.xp.all(wiped, axis=-1), 1.0)}
+        allowed = tabletop.reward_if(v, ~at_fault, 1.0)
+        clean = {"clean": CLEANED * allowed * tabletop.reward_if(v, v.xp.all(wiped, axis=-1), 1.0)}
         if self.reward_type == "sparse":
             return clean
         centroid, count = self.centroid(v, wiped)
-        contacts = touches(v)
+        contacts = tabletop.touches(v)
         force = norm(self.force(v))
-        too_hard = reward_if(v, force > TOO_HARD, 1.0)
-        pressed = (1 - too_hard) * reward_if(v, (force > PRESSING) & (contacts > 1), 1.0)
-        many = reward_if(v, contacts > MANY, MANY_TOUCH)
-        new = total(reward_if(v, wiped & ~v.memory["wiped"], WIPED))
-        near = closeness(norm(centroid - self.tool(v)), NEAR_SCALE)
+        too_hard = tabletop.reward_if(v, force > TOO_HARD, 1.0)
+        pressed = (1 - too_hard) * tabletop.reward_if(v, (force > PRESSING) & (contacts > 1), 1.0)
+        many = tabletop.reward_if(v, contacts > MANY, MANY_TOUCH)
+        new = total(tabletop.reward_if(v, wiped & ~v.memory["wiped"], WIPED))
+        near = tabletop.closeness(norm(centroid - self.tool(v)), NEAR_SCALE)
         return {
-            "fault": reward_if(v, at_fault, FAULT),
+            "fault": tabletop.reward_if(v, at_fault, FAULT),
             "wipe": allowed * new,
-            "near": allowed * reward_if(v, count > 0, NEAR) * near,
-            "touch": allowed * reward_if(v, self.in_contact(v) & (contacts > 0), TOUCH),
+            "near": allowed * tabletop.reward_if(v, count > 0, NEAR) * near,
+            "touch": allowed * tabletop.reward_if(v, self.in_contact(v) & (contacts > 0), TOUCH),
             "press": allowed
             * (too_hard * STRAIN * force + pressed * (TOUCH + PRESS * force + many)),
             **clean,
@@ -316,7 +308,7 @@ PRESSED = 0.015  # m, from the sponge to that goal
 
 
 def wipe_table(
-    task: Tabletop, middle: Sequence[float], room: Sequence[float], condensed: bool
+    task: tabletop.Tabletop, middle: Sequence[float], room: Sequence[float], condensed: bool
 ) -> StagedPolicy:
     """Slide the sponge along lanes, stopping on each place until it is pressed into the table.
 

@@ -5,16 +5,7 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import UP, at_height, frame
 from mjgym.rotations import smallest_angle
-from mjgym.tasks.robosuite.scripted_policies.tools import (
-    CLOSING,
-    HALF_TURN,
-    QUARTER_TURN,
-    STRAIGHT,
-    Tool,
-    grasp,
-    rotation_of,
-    tools_of,
-)
+from mjgym.tasks.robosuite.scripted_policies import tools
 from mjgym.tasks.robosuite.tabletop import Tabletop
 
 MEETING = np.array([0.0, 0.0, 1.08])  # m, of the handle's centre
@@ -45,13 +36,13 @@ class Handle:
 
     def __init__(
         self,
-        first: Tool,
-        second: Tool,
+        first: tools.Tool,
+        second: tools.Tool,
         position: np.ndarray,
         quaternion: np.ndarray,
         side: np.ndarray | None = None,
     ) -> None:
-        z = rotation_of(quaternion)[..., 2::3]
+        z = tools.rotation_of(quaternion)[..., 2::3]
         # Between the grasps: the head takes room at its end.
         self.middle = position - TO_TAIL * z
         toward = _nearer(z, -first.rotation[..., 1::3] if side is None else side)
@@ -67,10 +58,10 @@ class Handle:
 
     def to_meeting(self) -> np.ndarray:
         """Angle about the vertical from `heading` to across x, (...) rad."""
-        return np.asarray(smallest_angle(QUARTER_TURN - self.heading, HALF_TURN))
+        return np.asarray(smallest_angle(tools.QUARTER_TURN - self.heading, tools.HALF_TURN))
 
 
-def _sloping(tool: Tool, z: np.ndarray) -> np.ndarray:
+def _sloping(tool: tools.Tool, z: np.ndarray) -> np.ndarray:
     """Nearer of two rotations of a tool that points along z and closes across x, (..., 9)."""
     y = _nearer(ALONG, tool.rotation[..., 1::3])
     z = np.broadcast_to(z, y.shape)
@@ -85,31 +76,33 @@ def _nearer(axis: np.ndarray, direction: np.ndarray) -> np.ndarray:
 def hand_over(task: Tabletop) -> StagedPolicy:
     """Pick the hammer up by one end of its handle, and take it by the other end."""
 
-    def stages(observation: Observation, first: Tool, second: Tool) -> list[tuple[Stage, Stage]]:
+    def stages(
+        observation: Observation, first: tools.Tool, second: tools.Tool
+    ) -> list[tuple[Stage, Stage]]:
         handle = Handle(first, second, observation["handle_xpos"], observation["hammer_quat"])
-        turn = first.facing(handle.heading, HALF_TURN)
+        turn = first.facing(handle.heading, tools.HALF_TURN)
         lifted = at_height(handle.grip, LIFTED)
         lift = Stage(lifted, CLOSE, turn, near=0.05, lost=handle.lost)
         wait = Stage(WAITING, OPEN, handle.receive, near=np.inf)
 
         def hold(near: float) -> Stage:
             held, present = handle.held, handle.present
-            return Stage(held, CLOSE, present, near, STRAIGHT, lost=handle.lost, speed=0.6)
+            return Stage(held, CLOSE, present, near, tools.STRAIGHT, lost=handle.lost, speed=0.6)
 
         def take(fingers: float, back: float, near: float, steps: int = 0) -> Stage:
             target = handle.free_end - back * TAKING
-            return Stage(target, fingers, handle.receive, near, STRAIGHT, steps, speed=0.4)
+            return Stage(target, fingers, handle.receive, near, tools.STRAIGHT, steps, speed=0.4)
 
         keep = Stage(second.position, CLOSE)
         away = first.position - BACK * GIVING
         return [
-            *((stage, wait) for stage in (*grasp(handle.grip, turn), lift)),
+            *((stage, wait) for stage in (*tools.grasp(handle.grip, turn), lift)),
             (hold(near=0.03), take(OPEN, BACK, near=0.05)),
-            (hold(near=0.012), take(OPEN, BACK, near=0.008, steps=CLOSING)),
+            (hold(near=0.012), take(OPEN, BACK, near=0.008, steps=tools.CLOSING)),
             (hold(near=0.05), take(OPEN, 0.0, near=0.012)),
-            (hold(near=0.05), take(CLOSE, 0.0, near=0.03, steps=CLOSING)),
-            (Stage(first.position, OPEN, steps=CLOSING), keep),
-            (Stage(away, OPEN, near=np.inf, steps=CLOSING), keep),
+            (hold(near=0.05), take(CLOSE, 0.0, near=0.03, steps=tools.CLOSING)),
+            (Stage(first.position, OPEN, steps=tools.CLOSING), keep),
+            (Stage(away, OPEN, near=np.inf, steps=tools.CLOSING), keep),
         ]
 
-    return StagedPolicy(tools_of(task, 2), stages)
+    return StagedPolicy(tools.tools_of(task, 2), stages)

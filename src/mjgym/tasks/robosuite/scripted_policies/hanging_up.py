@@ -7,18 +7,7 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import DOWN, UP, at_height, frame, rotation_between
 from mjgym.rotations import smallest_angle, to_world, unit
-from mjgym.tasks.robosuite.scripted_policies.tools import (
-    CLOSING,
-    HALF_TURN,
-    STRAIGHT,
-    WHOLE_TURN,
-    Tool,
-    grasp,
-    heading_across,
-    heading_of,
-    rotation_of,
-    tools_of,
-)
+from mjgym.tasks.robosuite.scripted_policies import tools
 from mjgym.tasks.robosuite.tabletop import Tabletop
 
 CARRY_HEIGHT = 1.22  # m, above the floor, of the hand: its load clears the stand
@@ -55,18 +44,18 @@ def hang_up(task: Tabletop) -> StagedPolicy:
     frame's post stands upright below them. The tool lies with level rings: beyond the hook, the
     ring goes over it from above, and the handle swings down once the fingers open.
     """
-    return StagedPolicy(tools_of(task, 1), _insert, _hang)
+    return StagedPolicy(tools.tools_of(task, 1), _insert, _hang)
 
 
 def _axes(rotation: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rotation[..., 0::3], rotation[..., 1::3], rotation[..., 2::3]
 
 
-def _insert(observation: Observation, hand: Tool) -> list[Stage]:
+def _insert(observation: Observation, hand: tools.Tool) -> list[Stage]:
     """Insert the frame into the stand, which an arm may have pushed on its way."""
-    corner, rotation = observation["frame_pos"], rotation_of(observation["frame_quat"])
+    corner, rotation = observation["frame_pos"], tools.rotation_of(observation["frame_quat"])
     x, y, z = _axes(rotation)  # x against its rod, z up its post
-    stand = rotation_of(observation["base_quat"])
+    stand = tools.rotation_of(observation["base_quat"])
 
     def of_stand(vector: np.ndarray) -> np.ndarray:
         return np.asarray(to_world(stand, np.broadcast_to(vector, x.shape)))
@@ -93,30 +82,30 @@ def _insert(observation: Observation, hand: Tool) -> list[Stage]:
     carry = partial(Stage, fingers=CLOSE, lost=dropped)
     insert = partial(carry, turn=set_upright)
     return [
-        Stage(before, OPEN, to_grip, near=0.02, straight=STRAIGHT, steps=CLOSING),
-        Stage(grip, OPEN, to_grip, near=DEEP, straight=STRAIGHT, steps=LOWERING),
-        Stage(grip, CLOSE, to_grip, near=np.inf, steps=CLOSING),
+        Stage(before, OPEN, to_grip, near=0.02, straight=tools.STRAIGHT, steps=tools.CLOSING),
+        Stage(grip, OPEN, to_grip, near=DEEP, straight=tools.STRAIGHT, steps=LOWERING),
+        Stage(grip, CLOSE, to_grip, near=np.inf, steps=tools.CLOSING),
         carry(high, near=0.05),
-        insert(high, near=0.05, straight=STRAIGHT),
+        insert(high, near=0.05, straight=tools.STRAIGHT),
         insert(above_hole, near=0.003, straight=ALIGNED),
         insert(inserted, near=np.inf, steps=INSERTING, speed=GENTLE),
         insert(inserted, near=0.008, speed=FIRM),
-        Stage(hand.position, OPEN, steps=CLOSING),
+        Stage(hand.position, OPEN, steps=tools.CLOSING),
         Stage(before, OPEN, to_grip, near=0.02, lost=fallen),
     ]
 
 
-def _hang(observation: Observation, hand: Tool) -> list[Stage]:
+def _hang(observation: Observation, hand: tools.Tool) -> list[Stage]:
     tool, quaternion = observation["tool_pos"], observation["tool_quat"]
-    x, *_ = _axes(rotation_of(observation["frame_quat"]))
+    x, *_ = _axes(tools.rotation_of(observation["frame_quat"]))
     grip = tool + TOOL_GRIP * UP
-    ring = tool - RING * rotation_of(quaternion)[..., 0::3]
+    ring = tool - RING * tools.rotation_of(quaternion)[..., 0::3]
     # Angle to a handle that points away from the post.
-    outwards = np.arctan2(-x[..., 1], -x[..., 0]) - heading_of(quaternion)
-    outwards = smallest_angle(outwards, WHOLE_TURN)
-    turn = hand.facing(heading_across(quaternion), HALF_TURN)
-    ready = hand.within_reach(turn, HALF_TURN, outwards)
-    turn_outwards = hand.within_reach(hand.upright(outwards), WHOLE_TURN)
+    outwards = np.arctan2(-x[..., 1], -x[..., 0]) - tools.heading_of(quaternion)
+    outwards = smallest_angle(outwards, tools.WHOLE_TURN)
+    turn = hand.facing(tools.heading_across(quaternion), tools.HALF_TURN)
+    ready = hand.within_reach(turn, tools.HALF_TURN, outwards)
+    turn_outwards = hand.within_reach(hand.upright(outwards), tools.WHOLE_TURN)
     high = at_height(hand.position, CARRY_HEIGHT)
     slipped = hand.away_from(grip)
     down = observation["tool_on_frame"][..., 0] == 0
@@ -132,13 +121,13 @@ def _hang(observation: Observation, hand: Tool) -> list[Stage]:
     hang = partial(carry, turn=turn_outwards)
     return [
         Stage(high, OPEN, near=0.05, until=down),
-        Stage(at_height(grip, CARRY_HEIGHT), OPEN, ready, near=0.1, straight=STRAIGHT),
-        *grasp(grip, turn),
+        Stage(at_height(grip, CARRY_HEIGHT), OPEN, ready, near=0.1, straight=tools.STRAIGHT),
+        *tools.grasp(grip, turn),
         carry(high, turn=turn, near=0.03),
         hang(high_above_hook, near=0.005, straight=0.05),
         hang(above_hook, near=0.004, straight=ALIGNED),
         hang(on_rod, near=0.006, speed=GENTLE),
-        Stage(hand.position, OPEN, steps=CLOSING),
+        Stage(hand.position, OPEN, steps=tools.CLOSING),
         Stage(high, OPEN, near=0.05, steps=SETTLED),
         Stage(high, OPEN, lost=down),
     ]

@@ -7,17 +7,7 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, Stage, StagedPolicy
 from mjgym.robots.tool_poses import UP, at_height, level
 from mjgym.rotations import norm, smallest_angle
-from mjgym.tasks.robosuite.scripted_policies.tools import (
-    CLOSING,
-    HALF_TURN,
-    QUARTER_TURN,
-    WHOLE_TURN,
-    Tool,
-    grasp,
-    heading_of,
-    rotation_of,
-    tools_of,
-)
+from mjgym.tasks.robosuite.scripted_policies import tools
 from mjgym.tasks.robosuite.sorting import Sorting
 
 CARRY_HEIGHT = 1.1  # m, above the floor: clears the walls of the bins and the pegs
@@ -47,11 +37,11 @@ def sort(task: Sorting, aligned: bool) -> StagedPolicy:
     for label, names in labels:
         constants = np.array([[*GRIPS[name], *task.goal(name)] for name in names])
         parts.append(partial(_put_away, label, constants, aligned))
-    return StagedPolicy(tools_of(task, 1), *parts)
+    return StagedPolicy(tools.tools_of(task, 1), *parts)
 
 
 def _put_away(
-    label: str, constants: np.ndarray, aligned: bool, observation: Observation, tool: Tool
+    label: str, constants: np.ndarray, aligned: bool, observation: Observation, tool: tools.Tool
 ) -> list[Stage]:
     """Stages that put one object away.
 
@@ -63,18 +53,18 @@ def _put_away(
     if len(constants) > 1:
         which = observation[f"{label}_id"].reshape(which.shape).astype(np.int64)
     along, above, height, *goal = np.moveaxis(constants[which], -1, 0)
-    heading, axis = heading_of(quaternion), rotation_of(quaternion)[..., 2::3]
+    heading, axis = tools.heading_of(quaternion), tools.rotation_of(quaternion)[..., 2::3]
     # A tall object that has been knocked over is grasped across its axis.
     fallen = (above >= TALL) & (axis[..., 2] < TIPPED)
     up = np.where(fallen[..., None], axis, UP)
     grip = place + along[..., None] * level(heading) + above[..., None] * up
     along_axis = np.arctan2(axis[..., 1], axis[..., 0])
-    turn = tool.facing(np.where(fallen, along_axis, heading) + QUARTER_TURN, HALF_TURN)
+    turn = tool.facing(np.where(fallen, along_axis, heading) + tools.QUARTER_TURN, tools.HALF_TURN)
     knocked = norm(turn) > KNOCKED
     # With the object's x axis towards the arm.
-    to_place = smallest_angle(np.pi - heading, WHOLE_TURN) * aligned
-    turn_to_place = tool.within_reach(tool.upright(to_place), WHOLE_TURN)
-    ready = tool.within_reach(turn, HALF_TURN, to_place)
+    to_place = smallest_angle(np.pi - heading, tools.WHOLE_TURN) * aligned
+    turn_to_place = tool.within_reach(tool.upright(to_place), tools.WHOLE_TURN)
+    ready = tool.within_reach(turn, tools.HALF_TURN, to_place)
     release = np.stack([*goal, height], axis=-1) + tool.position - place
     beside = np.abs(place[..., 0:2] - np.stack(goal, axis=-1)).max(axis=-1)
     missed = (beside > MISSED) | (place[..., 2] > height + MISSED)
@@ -85,11 +75,11 @@ def _put_away(
     return [
         # High above: a stretched arm that descends on its way locks its elbow.
         Stage(over_grip, OPEN, ready, near=0.1, straight=STRAIGHT),
-        *grasp(grip, turn, lost=knocked),
+        *tools.grasp(grip, turn, lost=knocked),
         Stage(over_grip, CLOSE, turn, near=0.03),
         *((turning,) if aligned else ()),
         Stage(over_place, CLOSE, turn_to_place, near=0.005, straight=STRAIGHT, lost=lost),
         Stage(release, CLOSE, turn_to_place, near=0.008, lost=lost),
-        Stage(tool.position, OPEN, steps=CLOSING),
+        Stage(tool.position, OPEN, steps=tools.CLOSING),
         Stage(at_height(tool.position, CARRY_HEIGHT), OPEN, tool.upright(), near=0.03, lost=missed),
     ]

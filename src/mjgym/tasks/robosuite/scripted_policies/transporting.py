@@ -7,27 +7,7 @@ import numpy as np
 from mjgym.robots.staged_policy import CLOSE, OPEN, Observation, SideBySide, Stage, StagedPolicy
 from mjgym.robots.tool_poses import UP, at_height
 from mjgym.rotations import norm
-from mjgym.tasks.robosuite.scripted_policies.handing import (
-    BACK,
-    GIVING,
-    MEETING,
-    TAKING,
-    TO_SECOND,
-    WAITING,
-    Handle,
-)
-from mjgym.tasks.robosuite.scripted_policies.tools import (
-    CLOSING,
-    HALF_TURN,
-    QUARTER_TURN,
-    STRAIGHT,
-    Tool,
-    Tools,
-    grasp,
-    heading_across,
-    heading_of,
-    tools_of,
-)
+from mjgym.tasks.robosuite.scripted_policies import handing, tools
 from mjgym.tasks.robosuite.tabletop import Tabletop
 
 START = np.array([0.2, -0.45, 0.0])  # m, centre of the start bin
@@ -50,41 +30,43 @@ HOLDING, STILL = 0.06, 0.05  # m and m/s, of fingers that hold a handle
 
 def transport(task: Tabletop) -> SideBySide:
     """Take lid and trash away at the same time, then hand over the hammer and put it down."""
-    both = tools_of(task, 2)
+    both = tools.tools_of(task, 2)
     first, second = both.arms
     return SideBySide(
-        StagedPolicy(Tools((first,), both.size, others=(second,)), _uncover, _present, _let_go),
-        StagedPolicy(Tools((second,), both.size, others=(first,)), _tidy, _take),
+        StagedPolicy(
+            tools.Tools((first,), both.size, others=(second,)), _uncover, _present, _let_go
+        ),
+        StagedPolicy(tools.Tools((second,), both.size, others=(first,)), _tidy, _take),
     )
 
 
-def _hammer(observation: Observation, first: Tool, second: Tool) -> Handle:
+def _hammer(observation: Observation, first: tools.Tool, second: tools.Tool) -> handing.Handle:
     position, quaternion = observation["payload_pos"], observation["payload_quat"]
-    return Handle(first, second, position, quaternion, side=TO_SECOND)
+    return handing.Handle(first, second, position, quaternion, side=handing.TO_SECOND)
 
 
 def _tidied(observation: Observation) -> np.ndarray:
     return observation["trash_in_trash_bin"].reshape(observation["trash_pos"].shape[:-1]) > 0
 
 
-def _uncover(observation: Observation, first: Tool, second: Tool) -> list[Stage]:
+def _uncover(observation: Observation, first: tools.Tool, second: tools.Tool) -> list[Stage]:
     """The first arm takes the lid off."""
     lid = observation["lid_handle_pos"]
-    turn = first.facing(heading_of(observation["lid_handle_quat"]), HALF_TURN)
-    turn = first.within_reach(turn, HALF_TURN)
-    return [*grasp(lid, turn), *_put(first, lid, START, ASIDE)]
+    turn = first.facing(tools.heading_of(observation["lid_handle_quat"]), tools.HALF_TURN)
+    turn = first.within_reach(turn, tools.HALF_TURN)
+    return [*tools.grasp(lid, turn), *_put(first, lid, START, ASIDE)]
 
 
-def _present(observation: Observation, first: Tool, second: Tool) -> list[Stage]:
+def _present(observation: Observation, first: tools.Tool, second: tools.Tool) -> list[Stage]:
     """The first arm picks up the hammer and presents it, until the second has taken it."""
     handle = _hammer(observation, first, second)
-    across = first.facing(handle.heading, HALF_TURN)
-    turn = first.within_reach(across, HALF_TURN, handle.to_meeting())
+    across = first.facing(handle.heading, tools.HALF_TURN)
+    turn = first.within_reach(across, tools.HALF_TURN, handle.to_meeting())
     # The hammer over the centre of the bin, clear of its walls.
     centre = 2 * observation["payload_pos"] - handle.middle
     raised = at_height(first.position + (START - centre), HANGING)
     present = Stage(
-        handle.held, CLOSE, handle.present, 0.02, STRAIGHT, lost=handle.lost, speed=SLOW
+        handle.held, CLOSE, handle.present, 0.02, tools.STRAIGHT, lost=handle.lost, speed=SLOW
     )
     # Fingers that have come to rest around something.
     opening = np.abs(second.entry("gripper_qpos")).sum(axis=-1)
@@ -101,19 +83,21 @@ def _present(observation: Observation, first: Tool, second: Tool) -> list[Stage]
     ]
 
 
-def _let_go(observation: Observation, first: Tool, second: Tool) -> list[Stage]:
+def _let_go(observation: Observation, first: tools.Tool, second: tools.Tool) -> list[Stage]:
     return [
-        Stage(first.position, OPEN, steps=CLOSING),
-        Stage(first.position - BACK * GIVING, OPEN, near=np.inf, steps=CLOSING),
+        Stage(first.position, OPEN, steps=tools.CLOSING),
+        Stage(
+            first.position - handing.BACK * handing.GIVING, OPEN, near=np.inf, steps=tools.CLOSING
+        ),
         Stage(first.position, OPEN),
     ]
 
 
-def _tidy(observation: Observation, second: Tool, first: Tool) -> list[Stage]:
+def _tidy(observation: Observation, second: tools.Tool, first: tools.Tool) -> list[Stage]:
     """The second arm removes the trash."""
     trash = observation["trash_pos"]
-    turn = second.facing(heading_across(observation["trash_quat"]), QUARTER_TURN)
-    turn = second.within_reach(turn, QUARTER_TURN)
+    turn = second.facing(tools.heading_across(observation["trash_quat"]), tools.QUARTER_TURN)
+    turn = second.within_reach(turn, tools.QUARTER_TURN)
     place = observation["trash_bin_pos"] + INTO_TRASH
     littered = ~_tidied(observation)
     return [
@@ -122,41 +106,47 @@ def _tidy(observation: Observation, second: Tool, first: Tool) -> list[Stage]:
     ]
 
 
-def _take(observation: Observation, second: Tool, first: Tool) -> list[Stage]:
+def _take(observation: Observation, second: tools.Tool, first: tools.Tool) -> list[Stage]:
     """The second arm takes the hammer and puts it down."""
     handle = _hammer(observation, first, second)
-    off = norm(handle.middle - MEETING)
-    presented = (off < ARRIVED) & (norm(handle.present) < 2 * STRAIGHT)
+    off = norm(handle.middle - handing.MEETING)
+    presented = (off < ARRIVED) & (norm(handle.present) < 2 * tools.STRAIGHT)
     gone = off > 3 * ARRIVED
     alone = first.away_from(handle.middle, LEFT)
     place = observation["target_bin_pos"] + INTO_TARGET
 
     def take(fingers: float, back: float, near: float, steps: int = 0) -> Stage:
-        target = handle.free_end - back * TAKING
-        turn, straight = handle.receive, 2 * STRAIGHT
+        target = handle.free_end - back * handing.TAKING
+        turn, straight = handle.receive, 2 * tools.STRAIGHT
         return Stage(target, fingers, turn, near, straight, steps, lost=gone, speed=0.4)
 
     return [
-        Stage(WAITING, OPEN, handle.receive, near=np.inf, until=presented),
-        take(OPEN, BACK, 0.02),
+        Stage(handing.WAITING, OPEN, handle.receive, near=np.inf, until=presented),
+        take(OPEN, handing.BACK, 0.02),
         take(OPEN, 0.0, 0.025),
-        take(CLOSE, 0.0, np.inf, CLOSING),
+        take(CLOSE, 0.0, np.inf, tools.CLOSING),
         Stage(second.position, CLOSE, until=alone, lost=gone),
         *_put(
-            second, observation["payload_pos"], MEETING, place, HANGING, near=0.025, lost=SLIPPED
+            second,
+            observation["payload_pos"],
+            handing.MEETING,
+            place,
+            HANGING,
+            near=0.025,
+            lost=SLIPPED,
         ),
     ]
 
 
 def _grasp_in_bin(place: np.ndarray, turn: np.ndarray) -> tuple[Stage, ...]:
     """Stages that grasp an object in a bin, with time for the arm to settle; see `grasp`."""
-    ahead, down, close = grasp(place, turn, steps=SETTLING, above=OVER_RIM)
-    settled = replace(down, near=0.012, straight=STRAIGHT, steps=SETTLING, speed=SPEED)
-    return ahead, settled, replace(close, steps=2 * CLOSING)
+    ahead, down, close = tools.grasp(place, turn, steps=SETTLING, above=OVER_RIM)
+    settled = replace(down, near=0.012, straight=tools.STRAIGHT, steps=SETTLING, speed=SPEED)
+    return ahead, settled, replace(close, steps=2 * tools.CLOSING)
 
 
 def _put(
-    tool: Tool,
+    tool: tools.Tool,
     thing: np.ndarray,
     start: np.ndarray,
     place: np.ndarray,
@@ -179,6 +169,6 @@ def _put(
         Stage(raised, CLOSE, near=0.03, lost=slipped, speed=SPEED),
         Stage(over_place, CLOSE, turn, near, straight=0.15, lost=slipped, speed=SPEED),
         Stage(release, CLOSE, turn, near, lost=slipped),
-        Stage(tool.position, OPEN, steps=CLOSING),
+        Stage(tool.position, OPEN, steps=tools.CLOSING),
         Stage(at_height(place, height), OPEN, near=0.05, lost=missed),
     )
