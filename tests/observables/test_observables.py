@@ -1252,7 +1252,7 @@ def test_wrong_options_of_an_entry(error, keywords, words):
 def test_pictures_that_cannot_be():
     for image, words in (
         (observe.image("sid"), "'x': there is no 'sid'; did you mean side"),
-        (observe.image(0, kind="rbg"), "'x': kind 'rbg' is neither"),
+        (observe.image(0, kind="rbg"), "'x': kind: 'rbg' is none of"),
         (observe.image(0, width=0), "'x': width: must be from 1 to 16384, got 0"),
     ):
         with pytest.raises(ValueError, match=words):

@@ -356,12 +356,8 @@ class EnsemblePolicy(Acting):
 
     def __post_init__(self) -> None:
         first = self.policies[0]
-        self.repeat, self.mean, self.low, self.high = (
-            first.repeat,
-            first.mean,
-            first.low,
-            first.high,
-        )
+        self.repeat, self.mean = first.repeat, first.mean
+        self.low, self.high = first.low, first.high
 
     def begin(self) -> None:
         super().begin()
