@@ -74,8 +74,9 @@ class Trace:
 
     def symbol(self, operation: str, *inputs: Any, dtype: np.dtype[Any] = FLOAT) -> Symbol:
         """The result of an operation; equal operations are one symbol."""
-        # Constants by their text: 0.0 equals -0.0 and False.
-        key = operation, dtype.char, *[x if isinstance(x, Symbol) else repr(x) for x in inputs]
+        key: tuple[Any, ...] = operation, dtype.char, *inputs
+        if 0 in inputs:  # 0.0 equals -0.0
+            key = *key, *[str(x) for x in inputs if x == 0]
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = Symbol(self, operation, inputs, dtype)
@@ -111,7 +112,8 @@ _OPERATIONS = {
         "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", **COMPARISONS,
     },
     "b": {
-        "logical_and": "and", "logical_or": "or", "logical_xor": "xor", "not_equal": "xor",
+        "logical_and": "and", "logical_or": "or", "logical_xor": "xor",
+        "equal": "oeq", "not_equal": "une",
         "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
         "add": "or", "multiply": "and", "maximum": "or", "minimum": "and",
     },
@@ -123,11 +125,13 @@ Record = Callable[..., Symbol]
 
 def _extreme(order: str, record: Record, one: Any, other: Any) -> Any:
     """The larger or the smaller number; NaN is passed on, as in NumPy."""
-    wins = record(order, one, other, dtype=TRUTH)
-    if isinstance(one, Symbol):
-        wins = record("or", wins, record("uno", one, 0.0, dtype=TRUTH), dtype=TRUTH)
-    elif math.isnan(one):
+    one_known, other_known = (not isinstance(x, Symbol) for x in (one, other))
+    if one_known and math.isnan(one):
         return one
+    unordered = other_known and not math.isnan(other)  # so that one alone may be NaN
+    wins = record(f"{'u' if unordered else 'o'}{order}", one, other, dtype=TRUTH)
+    if not one_known and not unordered:
+        wins = record("or", wins, record("uno", one, 0.0, dtype=TRUTH), dtype=TRUTH)
     return record("select", wins, one, other)
 
 
@@ -148,8 +152,8 @@ _COMPOSED: dict[str, dict[str, Callable[..., Any]]] = {
         "positive": lambda record, x: x,
         "isnan": lambda record, x: record("uno", x, 0.0, dtype=TRUTH),
         "isfinite": lambda record, x: record("ord", record("fmul", x, 0.0), 0.0, dtype=TRUTH),
-        "maximum": functools.partial(_extreme, "ogt"),
-        "minimum": functools.partial(_extreme, "olt"),
+        "maximum": functools.partial(_extreme, "gt"),
+        "minimum": functools.partial(_extreme, "lt"),
     },
     "i": {
         "square": lambda record, x: record("mul", x, x),
@@ -161,7 +165,6 @@ _COMPOSED: dict[str, dict[str, Callable[..., Any]]] = {
     "b": {
         "logical_not": lambda record, x: record("xor", x, True),
         "invert": lambda record, x: record("xor", x, True),
-        "equal": lambda record, x, y: record("xor", record("xor", x, y), True),
     },
 }
 """Functions of NumPy that take several operations."""
@@ -171,13 +174,18 @@ def _first(values: Iterable[Any]) -> Symbol | None:
     return next((x for x in values if isinstance(x, Symbol)), None)
 
 
+def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+    """The results of a function of objects for each number of arrays, in their layout."""
+    with np.errstate(all="ignore"):  # of constants
+        return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
+
+
 def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     """A symbol or a constant in another dtype."""
     if type(value) is float and dtype == FLOAT:
         return value
     if not isinstance(value, Symbol):
-        with np.errstate(all="ignore"):
-            return dtype.type(value).item()
+        return dtype.type(value).item()
     if value.dtype == dtype:
         return value
     if dtype == TRUTH:
@@ -196,8 +204,7 @@ def _on_symbols(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Callable[..., Any]:
     def apply(*values: Any) -> Any:
         symbol = values[0] if isinstance(values[0], Symbol) else _first(values)
         if symbol is None:
-            with np.errstate(all="ignore"):
-                return ufunc(*map(dtype.type, values)).item()
+            return ufunc(*map(dtype.type, values)).item()
         if operation is not None:
             return symbol.trace.symbol(operation, *values, dtype=result)
         record = functools.partial(symbol.trace.symbol, dtype=dtype)
@@ -247,7 +254,7 @@ def converted(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
         return array
     if dtype not in DTYPES:
         raise UntraceableError(f"converts an array to {dtype}")
-    return np.asarray(np.frompyfunc(lambda value: cast(value, dtype), 1, 1)(array), dtype=object)
+    return _each(lambda value: cast(value, dtype), array)
 
 
 def symbols(x: Any, dtype: np.dtype[Any] = FLOAT) -> Any:
@@ -360,9 +367,7 @@ class Symbols(np.ndarray):
         if squares:
             return np.square(inputs[0]) if (arrays[1] == 2).all() else inputs[0]
         if _by_number(ufunc, dtype):
-            apply = np.frompyfunc(_on_symbols(ufunc, dtype), ufunc.nin, 1)
-            with np.errstate(invalid="ignore"):  # of constants
-                return symbols(apply(*arrays), result)
+            return symbols(_each(_on_symbols(ufunc, dtype), *arrays), result)
         return symbols(_library(ufunc, arrays, dtype), result)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
@@ -487,7 +492,7 @@ def _gathered(rows: np.ndarray, places: np.ndarray, dtype: np.dtype[Any]) -> np.
         return nearest
 
     if plain and last >= FEW:
-        places = np.frompyfunc(inside, 1, 1)(places)
+        places = _each(inside, places)
     for i, place in np.ndenumerate(np.broadcast_to(places, taken.shape)):
         taken[i] = entry(rows[i[:-1]], place)
     return taken
@@ -551,7 +556,7 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, keepdims: bool = False, **op
     axes = [int(a) % array.ndim for a in np.atleast_1d(range(array.ndim) if axis is None else axis)]
     rows = np.moveaxis(array, axes, range(-len(axes), 0))
     rows = rows.reshape(*rows.shape[: array.ndim - len(axes)], -1)
-    apply = np.frompyfunc(_on_symbols(ufunc, dtype), 2, 1)
+    apply = functools.partial(_each, _on_symbols(ufunc, dtype))
     parts = [rows[..., i] for i in range(rows.shape[-1])]
     if ufunc is np.add and dtype.kind == "f" and len(parts) >= UNROLLED and _inner(array, axes):
         symbol = _first(rows.reshape(-1).tolist())
@@ -563,8 +568,7 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, keepdims: bool = False, **op
     else:
         total = np.full(rows.shape[:-1], cast(ufunc.identity, dtype), dtype=object)
     if ufunc is np.add and dtype.kind == "f":
-        total = apply(total, START)
-    total = objects(total)
+        total = apply(total, np.array(START, dtype=object))
     return symbols(np.expand_dims(total, tuple(axes)) if keepdims else total, dtype)
 
 
@@ -703,8 +707,8 @@ def _choose(dtype: np.dtype[Any], condition: Any, one: Any, other: Any) -> Any:
 
 def _where(condition: Any, one: Any, other: Any) -> Any:
     dtype = dtype_of(one, other)
-    choose = np.frompyfunc(functools.partial(_choose, dtype), 3, 1)
-    chosen = choose(converted(condition, TRUTH), converted(one, dtype), converted(other, dtype))
+    values = converted(condition, TRUTH), converted(one, dtype), converted(other, dtype)
+    chosen = _each(functools.partial(_choose, dtype), *values)
     return symbols(chosen, dtype)
 
 
