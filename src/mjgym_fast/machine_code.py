@@ -33,7 +33,6 @@ LONG = 3_000  # operations
 PIECE = 300  # operations of a basic block
 BETWEEN = ("control", "substep")  # functions between physics steps
 TYPES = {FLOAT: "double", SINGLE: "float", WHOLE: "i64", TRUTH: "i1"}
-_INTRINSICS = ("sqrt", "floor", "ceil", "rint", "trunc")
 ARGUMENTS = "ptr %fields, ptr %memory, ptr %action, ptr %results, ptr %shown, ptr %work, i64 %n"
 FAILED, BAD_REWARD, NOT_FINITE, DIVERGED, TRUE = 1, 2, 4, 8, 16
 """Bits of what a function returns: a system was singular, a result is not finite, forces are due or
@@ -128,7 +127,8 @@ class Function:
         self._arrays: dict[str, str] = {}
         self._lines: list[str] = []
         self._failed = "false"
-        self._loaded: set[str] = set()  # fields whose addresses are known
+        self._loaded: dict[str, str] = {}  # addresses of fields
+        self._declared: set[str] = set()  # functions of LLVM
         self._results: dict[int, int] = {}  # places of called functions' results
         symbols = outputs.symbols
         self.size = len(symbols)
@@ -137,8 +137,7 @@ class Function:
             if i % PIECE == 0:
                 self._divide()
         for x in outputs.results:
-            for i, value in enumerate(flat(x.numbers)):
-                self._store(x.pointer, x.first + i, value, x.dtype)
+            self._store(x.pointer, x.first, flat(x.numbers), x.dtype)
         total = "0"
         for bit, condition in ((FAILED, self._failed), *outputs.bits.items()):
             holds = condition if isinstance(condition, str) else _value(condition, TRUTH)
@@ -147,6 +146,7 @@ class Function:
             total = f"%bits{bit}"
         arrays = "".join(f"{name} = private {values}\n" for values, name in self._arrays.items())
         arrays += "".join(f"@{name} = external global i8\n" for name in self.external.values())
+        arrays += "".join(sorted(self._declared))
         lines = "\n".join(f"  {line}" for line in self._lines)
         lines += f"\n  ret i64 {total}\nout:\n  ret i64 0\n"
         self.text = f"{arrays}define i64 @{name}({ARGUMENTS}) {{\n{lines}}}\n"
@@ -161,105 +161,98 @@ class Function:
         self._line(f"switch i64 %n, label %{name} [i64 -1, label %out]")
         self._line(f"{name}:")
 
-    def _store(self, pointer: str, index: int, value: Any, dtype: np.dtype[Any]) -> None:
-        address, kind, text = self._at(pointer, index), TYPES[dtype], _value(value, dtype)
-        if dtype == TRUTH:
-            name = f"{address}b"
-            self._line(f"{name} = zext i1 {text} to i8")
-            text, kind = name, "i8"
-        self._line(f"store {kind} {text}, ptr {address}")
+    def _store(self, pointer: str, first: int, values: Sequence[Any], dtype: np.dtype[Any]) -> None:
+        """Write numbers one after another."""
+        for i, value in enumerate(values, first):
+            kind, text = TYPES[dtype], _value(value, dtype)
+            if dtype == TRUTH:
+                kind, text = "i8", self._new(f"zext i1 {text} to i8")
+            self._line(f"store {kind} {text}, ptr {self._at(pointer, i)}")
 
     def _write(self, symbol: Symbol) -> None:
-        name = symbol.operation
-        result, kind = f"%v{symbol.number}", TYPES[symbol.dtype]
-        if name in _WRITERS:
-            _WRITERS[name](self, result, symbol, *symbol.inputs)
-        elif name == "fabs":  # of bits: LLVM would take far longer to compile its own
-            whole, sign = ("i64", 63) if symbol.dtype == FLOAT else ("i32", 31)
-            value = _value(symbol.inputs[0], symbol.dtype)
-            self._line(f"{result}x = bitcast {kind} {value} to {whole}")
-            self._line(f"{result}y = and {whole} {result}x, {2**sign - 1}")
-            self._line(f"{result} = bitcast {whole} {result}y to {kind}")
-        elif name in _INTRINSICS:
-            suffix = "f64" if symbol.dtype == FLOAT else "f32"
-            value = _value(symbol.inputs[0], symbol.dtype)
-            self._line(f"{result} = call {kind} @llvm.{name}.{suffix}({kind} {value})")
-        elif name in _COMPARISONS:
-            dtype = next(x.dtype for x in symbol.inputs if isinstance(x, Symbol))
-            how = f"fcmp {name}" if dtype.kind == "f" else f"icmp {_OF_WHOLE[name]}"
-            one, other = (_value(x, dtype) for x in symbol.inputs)
-            self._line(f"{result} = {how} {TYPES[dtype]} {one}, {other}")
-        elif name in ("smax", "smin"):
-            one, other = (_value(x, WHOLE) for x in symbol.inputs)
-            self._line(f"{result} = call i64 @llvm.{name}.i64(i64 {one}, i64 {other})")
+        """Write an operation, whose result has the symbol's name."""
+        name, dtype, inputs = symbol.operation, symbol.dtype, symbol.inputs
+        if name == "call":
+            self._call(symbol, *inputs)
+            return
+        if name == "cast" or name in _COMPARISONS:
+            dtype = next(x.dtype for x in inputs if isinstance(x, Symbol))
+        if name in ("input", "output"):
+            text = self._load(symbol)
+        elif name == "lookup":
+            table, place = self._outside(inputs[0]), _value(inputs[1], WHOLE)
+            address = self._new(f"getelementptr double, ptr {table}, i64 {place}")
+            text = f"load double, ptr {address}"
+        elif name == "select":
+            text = self._select(dtype, *inputs)
         else:
-            values = [_value(x, symbol.dtype) for x in symbol.inputs]
-            self._line(f"{result} = {name} {kind} {', '.join(values)}")
+            kind, values = TYPES[dtype], [_value(x, dtype) for x in inputs]
+            operands = f"{kind} {', '.join(values)}"
+            if name == "cast":
+                to = TYPES[symbol.dtype]
+                text = f"{_CASTS[kind, to]} {operands} to {to}"
+            elif name == "fabs":  # of bits: LLVM would take far longer to compile its own
+                whole, sign = ("i64", 63) if dtype == FLOAT else ("i32", 31)
+                signed = self._new(f"bitcast {operands} to {whole}")
+                bits = self._new(f"and {whole} {signed}, {2**sign - 1}")
+                text = f"bitcast {whole} {bits} to {kind}"
+            elif name in _INTRINSICS:
+                function = f"{kind} @llvm.{name}.{_SUFFIXES[kind]}"
+                self._declared.add(f"declare {function}({', '.join([kind] * len(values))})\n")
+                text = f"call {function}({', '.join(f'{kind} {x}' for x in values)})"
+            elif name in _COMPARISONS:
+                how = f"fcmp {name}" if dtype.kind == "f" else f"icmp {_OF_WHOLE[name]}"
+                text = f"{how} {operands}"
+            else:
+                text = f"{name} {operands}"
+        self._line(f"%v{symbol.number} = {text}")
 
-    def _input(self, result: str, symbol: Symbol, *where: Any) -> None:
-        self._load(result, symbol, self._at(*self._place[where]))
+    def _load(self, symbol: Symbol) -> str:
+        if symbol.operation == "input":
+            place = self._place[symbol.inputs]
+        else:
+            called, index = symbol.inputs
+            place = _in_work(self._results[called.number], index, symbol.dtype)
+        address = self._at(*place)
+        if symbol.dtype == TRUTH:
+            return f"icmp ne i8 {self._new(f'load i8, ptr {address}')}, 0"
+        if symbol.dtype == SINGLE and symbol.inputs[0] == "action":
+            return f"fptrunc double {self._new(f'load double, ptr {address}')} to float"
+        return f"load {TYPES[symbol.dtype]}, ptr {address}"
 
-    def _output(self, result: str, symbol: Symbol, called: Symbol, index: int) -> None:
-        first = self._results[called.number]
-        self._load(result, symbol, self._in_work(first, index, symbol.dtype))
-
-    def _select(self, result: str, symbol: Symbol, condition: Any, one: Any, other: Any) -> None:
+    def _select(self, dtype: np.dtype[Any], condition: Any, *values: Any) -> str:
         """Choose between two numbers as whole ones: x86 has an instruction for these alone.
 
         For others, LLVM would divide the function here, in time that grows with the rest of it.
         """
-        dtype = symbol.dtype
         kind, whole = TYPES[dtype], f"i{max(32, 8 * dtype.itemsize)}"
         to, back = ("zext", "trunc") if dtype == TRUTH else ("bitcast", "bitcast")
-        for name, value in ((f"{result}x", one), (f"{result}y", other)):
-            self._line(f"{name} = {to} {kind} {_value(value, dtype)} to {whole}")
-        chosen = f"{whole} {result}x, {whole} {result}y"
-        self._line(f"{result}w = select i1 {_value(condition, TRUTH)}, {chosen}")
-        self._line(f"{result} = {back} {whole} {result}w to {kind}")
-
-    def _load(self, result: str, symbol: Symbol, address: str) -> None:
-        if symbol.dtype == TRUTH:
-            self._line(f"{result}d = load i8, ptr {address}")
-            self._line(f"{result} = icmp ne i8 {result}d, 0")
-        elif symbol.dtype == SINGLE and symbol.inputs[:1] == ("action",):
-            self._line(f"{result}d = load double, ptr {address}")
-            self._line(f"{result} = fptrunc double {result}d to float")
-        else:
-            self._line(f"{result} = load {TYPES[symbol.dtype]}, ptr {address}")
-
-    def _cast(self, result: str, symbol: Symbol, value: Symbol) -> None:
-        dtype = symbol.dtype
-        how = _CASTS[TYPES[value.dtype], TYPES[dtype]]
-        text = f"{TYPES[value.dtype]} {_value(value, value.dtype)}"
-        self._line(f"{result} = {how} {text} to {TYPES[dtype]}")
-
-    def _look_up(self, result: str, symbol: Symbol, table: int, place: Symbol) -> None:
-        numbers, index = self._outside(table), _value(place, WHOLE)
-        self._line(f"{result}p = getelementptr double, ptr {numbers}, i64 {index}")
-        self._line(f"{result} = load double, ptr {result}p")
+        bits = [self._new(f"{to} {kind} {_value(x, dtype)} to {whole}") for x in values]
+        listed = ", ".join(f"{whole} {x}" for x in bits)
+        chosen = self._new(f"select i1 {_value(condition, TRUTH)}, {listed}")
+        return f"{back} {whole} {chosen} to {kind}"
 
     # Calls of NumPy's loops.
 
     def _call(
-        self, result: str, symbol: Symbol, numbers: Sequence[Any], count: int, ufunc: np.ufunc,
+        self, symbol: Symbol, numbers: Sequence[Any], count: int, ufunc: np.ufunc,
         sizes: Sequence[int], starts: Sequence[int], steps: Sequence[int],
     ) -> None:  # fmt: skip
         """A ufunc's loop over numbers or matrices, whose places are in items."""
         dtype, loop = symbol.dtype, ufunc_loop(ufunc, symbol.dtype.char)
         first, results, pointers = map(self._reserve, (len(numbers), count, len(starts)))
-        ends = *sorted({*starts[: ufunc.nin]})[1:], len(numbers)
-        inputs: dict[int, str] = {}  # addresses of arrays
-        for start, end in zip(sorted({*starts[: ufunc.nin]}), ends, strict=True):
-            values = numbers[start:end]
-            if not any(isinstance(x, Symbol) for x in values):
+        inputs: dict[int, str] = {}  # addresses of arrays by their start
+        ends = *sorted({*starts[: ufunc.nin]}), len(numbers)
+        for start, end in itertools.pairwise(ends):
+            values, (pointer, place) = numbers[start:end], _in_work(first, start, dtype)
+            if any(isinstance(x, Symbol) for x in values):
+                self._store(pointer, place, values, dtype)
+                inputs[start] = self._at(pointer, place)
+            else:
                 inputs[start] = self._constants(TYPES[dtype], [_value(x, dtype) for x in values])
-                continue
-            for i, value in enumerate(values, start):
-                where = self._in_work(first, i, dtype)
-                self._line(f"store {TYPES[dtype]} {_value(value, dtype)}, ptr {where}")
-            inputs[start] = self._in_work(first, start, dtype)
         for i, start in enumerate(starts):
-            where = inputs[start] if i < ufunc.nin else self._in_work(results, start, dtype)
+            given = i < ufunc.nin
+            where = inputs[start] if given else self._at(*_in_work(results, start, dtype))
             self._line(f"store ptr {where}, ptr {self._at('%work', pointers + i)}")
         places = sizes, [dtype.itemsize * step for step in steps]
         arguments = self._at("%work", pointers), *(self._constants("i64", x) for x in places)
@@ -268,11 +261,10 @@ class Function:
         self._results[symbol.number] = results
         if ufunc.signature and ufunc not in (np.matmul, np.vecdot):
             # NumPy raises for a singular system, whose solution the loop fills with NaN.
-            kind, where = TYPES[dtype], self._in_work(results, 0, dtype)
-            self._line(f"{result} = load {kind}, ptr {where}")
-            self._line(f"{result}s = fcmp uno {kind} {result}, {result}")
-            self._line(f"{result}e = or i1 {self._failed}, {result}s")
-            self._failed = f"{result}e"
+            kind = TYPES[dtype]
+            number = self._new(f"load {kind}, ptr {self._at(*_in_work(results, 0, dtype))}")
+            failed = self._new(f"fcmp uno {kind} {number}, {number}")
+            self._failed = self._new(f"or i1 {self._failed}, {failed}")
 
     def _constants(self, kind: str, numbers: Sequence[Any]) -> str:
         """An array of numbers beside the function."""
@@ -292,42 +284,34 @@ class Function:
         self.work += count
         return first
 
-    def _in_work(self, first: int, index: int, dtype: np.dtype[Any]) -> str:
-        """A number of an array in the scratch space."""
-        pointer = "%work" if dtype == FLOAT else "%work32"
-        return self._at(pointer, first * SIZE // dtype.itemsize + index)
-
     def _at(self, pointer: str, index: int) -> str:
-        name = f"%p{len(self._lines)}"
+        """The address of a number."""
         if pointer.startswith(FIELD):
-            place = self._fields.index(pointer.removeprefix(FIELD))
-            pointer = f"%f{place}"
-            if pointer not in self._loaded:
-                self._loaded.add(pointer)
-                self._line(f"{pointer}p = getelementptr ptr, ptr %fields, i64 {place}")
-                self._line(f"{pointer} = load ptr, ptr {pointer}p")
+            name = pointer.removeprefix(FIELD)
+            if name not in self._loaded:
+                place = self._fields.index(name)
+                address = self._new(f"getelementptr ptr, ptr %fields, i64 {place}")
+                self._loaded[name] = self._new(f"load ptr, ptr {address}")
+            pointer = self._loaded[name]
+        kind, item = "double", str(index)
         if pointer == "%results":  # one array per result
-            self._line(f"{name}i = mul i64 %n, {index}")
-            self._line(f"{name} = getelementptr double, ptr {pointer}, i64 {name}i")
-            return name
-        kind = "double"
-        if pointer.endswith("32"):
+            item = self._new(f"mul i64 %n, {index}")
+        elif pointer in ("%shown32", "%work32"):
             kind, pointer = "float", pointer.removesuffix("32")
-        self._line(f"{name} = getelementptr {kind}, ptr {pointer}, i64 {index}")
+        return self._new(f"getelementptr {kind}, ptr {pointer}, i64 {item}")
+
+    def _new(self, text: str) -> str:
+        """Write an operation; returns the name of its result."""
+        name = f"%x{len(self._lines)}"
+        self._line(f"{name} = {text}")
         return name
 
     def _line(self, text: str) -> None:
         self._lines.append(text)
 
 
-_WRITERS: dict[str, Any] = {
-    "call": Function._call,
-    "input": Function._input,
-    "output": Function._output,
-    "lookup": Function._look_up,
-    "cast": Function._cast,
-    "select": Function._select,
-}
+_INTRINSICS = ("sqrt", "floor", "ceil", "rint", "trunc", "smax", "smin")
+_SUFFIXES = {"double": "f64", "float": "f32", "i64": "i64"}
 _COMPARISONS = {*COMPARISONS.values(), "uno", "ord", "ugt", "ult"}
 _OF_WHOLE = {"olt": "slt", "ole": "sle", "ogt": "sgt", "oge": "sge", "oeq": "eq", "une": "ne"}
 _CASTS = {
@@ -336,6 +320,12 @@ _CASTS = {
     ("i64", "double"): "sitofp", ("i64", "float"): "sitofp",
     ("i1", "double"): "uitofp", ("i1", "float"): "uitofp", ("i1", "i64"): "zext",
 }  # fmt: skip
+
+
+def _in_work(first: int, index: int, dtype: np.dtype[Any]) -> Place:
+    """The place of a number of an array in the scratch space."""
+    pointer = "%work" if dtype == FLOAT else "%work32"
+    return pointer, first * SIZE // dtype.itemsize + index
 
 
 def _value(value: Any, dtype: np.dtype[Any]) -> str:
@@ -391,13 +381,6 @@ def _linker() -> Any:
     return llvm.create_lljit_compiler(_processor(True))
 
 
-_DECLARED = "".join(
-    f"declare {kind} @llvm.{x}.{suffix}({kind})\n"
-    for x in _INTRINSICS
-    for kind, suffix in (("double", "f64"), ("float", "f32"))
-) + "".join(f"declare i64 @llvm.{x}.i64(i64, i64)\n" for x in ("smax", "smin"))
-
-
 class Code:
     """Compiled functions; they live as long as this object.
 
@@ -424,7 +407,7 @@ class Code:
         for name, address in external.items():
             builder.import_symbol(name, address)
         for function in functions.values():
-            code = _object(_DECLARED + function.text, function.size <= LONG)
+            code = _object(function.text, function.size <= LONG)
             builder.add_object_img(code)
             for address, outside in function.external.items():
                 builder.import_symbol(outside, address)

@@ -194,12 +194,14 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 @functools.cache
-def _on_symbols(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Callable[..., Any]:
-    """A ufunc of single symbols and constants of a dtype."""
+def _on_symbols(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Callable[..., Any] | None:
+    """A ufunc of single symbols and constants of a dtype; None if NumPy leaves it to a library."""
     name = ufunc.__name__
     operation = _OPERATIONS[dtype.kind].get(name)
     composed = _COMPOSED[dtype.kind].get(name)
     result = TRUTH if operation in COMPARISONS.values() else dtype
+    if operation is None and composed is None and dtype.kind == "f":
+        return None
 
     def apply(*values: Any) -> Any:
         symbol = values[0] if isinstance(values[0], Symbol) else _first(values)
@@ -214,12 +216,6 @@ def _on_symbols(ufunc: np.ufunc, dtype: np.dtype[Any]) -> Callable[..., Any]:
         return found
 
     return apply
-
-
-def _by_number(ufunc: np.ufunc, dtype: np.dtype[Any]) -> bool:
-    """True if a ufunc is recorded number by number."""
-    names = _OPERATIONS["f"].keys() | _COMPOSED["f"].keys()
-    return dtype.kind != "f" or ufunc.__name__ in names
 
 
 def objects(x: Any) -> np.ndarray:
@@ -271,117 +267,6 @@ def _reduction(ufunc: np.ufunc) -> Callable[..., Any]:
     return reduce
 
 
-class Symbols(np.ndarray):
-    """An array of symbols and constants."""
-
-    _dtype = FLOAT
-
-    def __array_finalize__(self, of: Any) -> None:
-        self._dtype = getattr(of, "_dtype", FLOAT)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The dtype of the numbers that the symbols stand for."""
-        return self._dtype
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, Symbols) or (
-            isinstance(index, tuple) and any(isinstance(i, Symbols) for i in index)
-        ):
-            return _chosen(self, index)
-        return symbols(objects(self)[index], self._dtype)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        raise UntraceableError("writes into an array")
-
-    def __bool__(self) -> bool:
-        raise UntraceableError("depends on an array's numbers other than by `where`")
-
-    __float__ = __int__ = __index__ = __bool__
-
-    def __pow__(self, exponent: Any) -> Any:  # type: ignore[override]
-        plain = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
-        function = plain.get(exponent) if type(exponent) in (int, float) else None
-        if function is np.reciprocal:
-            return 1.0 / self
-        return np.power(self, exponent) if function is None else function(self)
-
-    def astype(self, dtype: Any, *_: Any, **__: Any) -> Any:
-        """The numbers in another dtype."""
-        return _astype(self, dtype)
-
-    def copy(self, *_: Any) -> Any:
-        """The same numbers, which cannot be written."""
-        return self
-
-    def item(self, *_: Any) -> Any:
-        """Refused: a number would not be recorded."""
-        return bool(self)
-
-    def tolist(self) -> Any:
-        """The numbers, each an array without axes."""
-        if not self.ndim:
-            return self
-        return [x.tolist() for x in self]
-
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return NAMESPACE
-
-    def take(self, indices: Any, axis: Any = None, **_: Any) -> Any:  # type: ignore[override]
-        """The entries at some indices along an axis."""
-        return _take(self, indices, axis)
-
-    sum, prod = _reduction(np.add), _reduction(np.multiply)
-    max, min = _reduction(np.maximum), _reduction(np.minimum)
-    all, any = _reduction(np.logical_and), _reduction(np.logical_or)
-
-    def mean(self, axis: Any = None, *_: Any, keepdims: bool = False, **__: Any) -> Any:  # type: ignore[override]
-        """The mean along some axes."""
-        return _mean(self, axis, keepdims)
-
-    def trace(self, offset: int = 0, *axes: int) -> Any:  # type: ignore[override]
-        """The sum of the diagonal."""
-        return _reduce(np.add, symbols(np.diagonal(objects(self), offset, *axes), self._dtype), -1)
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        options = {k: x for k, x in options.items() if x not in (None, True, np._NoValue)}
-        if method == "reduce":
-            return _reduce(ufunc, *inputs, **options)
-        if method != "__call__" or options:
-            raise UntraceableError(f"calls {ufunc.__name__} with {', '.join(options) or method}")
-        if ufunc.nout > 1:
-            raise UntraceableError(f"calls {ufunc.__name__}")
-        if ufunc is np.matmul:
-            return _matmul(*inputs)
-        if ufunc is np.vecdot:
-            return _of_matrices(ufunc, *inputs)
-        if ufunc.__name__ in ("logical_and", "logical_or", "logical_xor", "logical_not"):
-            dtype = result = TRUTH
-        elif ufunc.__name__ in ("isnan", "isfinite"):
-            dtype, result = FLOAT, TRUTH
-        else:
-            *dtypes, result = ufunc.resolve_dtypes((*map(_kind, inputs), None))
-            dtype = dtypes[0]
-        arrays = [converted(x, dtype) for x in inputs]
-        squares = ufunc is np.power and all(x in (1, 2) for x in arrays[1].flat)
-        if squares:
-            return np.square(inputs[0]) if (arrays[1] == 2).all() else inputs[0]
-        if _by_number(ufunc, dtype):
-            return symbols(_each(_on_symbols(ufunc, dtype), *arrays), result)
-        return symbols(_library(ufunc, arrays, dtype), result)
-
-    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        own = _FUNCTIONS.get(function)
-        if own is not None:
-            return own(*arguments, **options)
-        # The others only move numbers.
-        dtype = dtype_of(*_numbers((*arguments, *options.values())))
-        moved = super().__array_function__(
-            function, types, _in(dtype, arguments), _in(dtype, options)
-        )
-        return _marked(moved, dtype)
-
-
 def _leaves(values: Any) -> Iterable[Any]:
     for value in values:
         if isinstance(value, tuple | list):
@@ -418,34 +303,6 @@ def _marked(x: Any, dtype: np.dtype[Any]) -> Any:
     return x
 
 
-class _Namespace:
-    """NumPy's functions, of which some do not ask their arguments."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(np, name)
-
-    @staticmethod
-    def asarray(x: Any, dtype: Any = None, **_: Any) -> Any:
-        """An array of symbols, numbers, or a list of them."""
-        if isinstance(x, tuple | list):
-            if not any(isinstance(each, Symbols | Symbol) for each in _leaves(x)):
-                return np.asarray(x, dtype=dtype)
-            x = np.stack([_Namespace.asarray(each) for each in x])
-        if not isinstance(x, Symbols):
-            return np.asarray(x, dtype=dtype)
-        return x if dtype is None else _astype(x, dtype)
-
-    array = asarray
-
-    @staticmethod
-    def take(x: Any, indices: Any, axis: Any = None) -> Any:
-        """The entries of an array, of numbers or symbols, at some places."""
-        return _take(x, indices, axis)
-
-
-NAMESPACE = _Namespace()
-
-
 def _searchsorted(ends: np.ndarray, x: Any, side: str = "left") -> Any:
     below = {"left": np.less, "right": np.less_equal}[side]
     return np.count_nonzero(below(ends, x[..., None]), axis=-1)
@@ -455,12 +312,6 @@ def _filled(values: Sequence[Any], shape: tuple[int, ...]) -> np.ndarray:
     array = np.empty(len(values), dtype=object)
     array[:] = values
     return array.reshape(shape)
-
-
-def _chosen(x: Symbols, index: Any) -> Any:
-    if isinstance(index, tuple) or index.dtype != WHOLE:
-        raise UntraceableError("indexes an array by a mask or by several numbers")
-    return _take(x, index, 0)
 
 
 def _gathered(rows: np.ndarray, places: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
@@ -556,7 +407,10 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, keepdims: bool = False, **op
     axes = [int(a) % array.ndim for a in np.atleast_1d(range(array.ndim) if axis is None else axis)]
     rows = np.moveaxis(array, axes, range(-len(axes), 0))
     rows = rows.reshape(*rows.shape[: array.ndim - len(axes)], -1)
-    apply = functools.partial(_each, _on_symbols(ufunc, dtype))
+    by_number = _on_symbols(ufunc, dtype)
+    if by_number is None:
+        raise UntraceableError(f"reduces by {ufunc.__name__}")
+    apply = functools.partial(_each, by_number)
     parts = [rows[..., i] for i in range(rows.shape[-1])]
     if ufunc is np.add and dtype.kind == "f" and len(parts) >= UNROLLED and _inner(array, axes):
         symbol = _first(rows.reshape(-1).tolist())
@@ -717,7 +571,7 @@ def _clip(x: Any, low: Any = None, high: Any = None) -> Any:
     return x if high is None else np.minimum(x, high)
 
 
-def _astype(x: Any, dtype: Any, copy: bool = True) -> Any:
+def _astype(x: Any, dtype: Any, *_: Any, **__: Any) -> Any:
     dtype = np.dtype(dtype)
     return symbols(converted(x, dtype), dtype)
 
@@ -726,7 +580,7 @@ def _norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     return np.sqrt(_reduce(np.add, x * x, axis, keepdims))
 
 
-def _mean(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+def _mean(x: Any, axis: Any = None, *_: Any, keepdims: bool = False, **__: Any) -> Any:
     total = _reduce(np.add, x, axis, keepdims)
     return total / (np.size(x) // max(1, total.size))
 
@@ -753,6 +607,129 @@ def _full_like(x: Any, value: Any, dtype: Any = None, **_: Any) -> Any:
     return symbols(np.broadcast_to(converted(value, kind), np.shape(x)), kind)
 
 
+class Symbols(np.ndarray):
+    """An array of symbols and constants."""
+
+    _dtype = FLOAT
+
+    def __array_finalize__(self, of: Any) -> None:
+        self._dtype = getattr(of, "_dtype", FLOAT)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the numbers that the symbols stand for."""
+        return self._dtype
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, Symbols) and index.dtype == WHOLE:
+            return _take(self, index, 0)
+        if any(isinstance(i, Symbols) for i in (index if isinstance(index, tuple) else (index,))):
+            raise UntraceableError("indexes an array by a mask or by several numbers")
+        return symbols(objects(self)[index], self._dtype)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise UntraceableError("writes into an array")
+
+    def __bool__(self, *_: Any) -> bool:
+        raise UntraceableError("depends on an array's numbers other than by `where`")
+
+    __float__ = __int__ = __index__ = item = __bool__
+
+    def __pow__(self, exponent: Any) -> Any:  # type: ignore[override]
+        plain = {1: np.positive, 2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
+        function = plain.get(exponent) if type(exponent) in (int, float) else None
+        if function is np.reciprocal:
+            return 1.0 / self
+        return np.power(self, exponent) if function is None else function(self)
+
+    def copy(self, *_: Any) -> Any:
+        """The same numbers, which cannot be written."""
+        return self
+
+    def tolist(self) -> Any:
+        """The numbers, each an array without axes."""
+        if not self.ndim:
+            return self
+        return [x.tolist() for x in self]
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return NAMESPACE
+
+    astype: Any = _astype
+    take: Any = _take
+    mean: Any = _mean
+    sum, prod = _reduction(np.add), _reduction(np.multiply)
+    max, min = _reduction(np.maximum), _reduction(np.minimum)
+    all, any = _reduction(np.logical_and), _reduction(np.logical_or)
+
+    def trace(self, offset: int = 0, *axes: int) -> Any:  # type: ignore[override]
+        """The sum of the diagonal."""
+        return _reduce(np.add, symbols(np.diagonal(objects(self), offset, *axes), self._dtype), -1)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        options = {k: x for k, x in options.items() if x not in (None, True, np._NoValue)}
+        if method == "reduce":
+            return _reduce(ufunc, *inputs, **options)
+        if method != "__call__" or options:
+            raise UntraceableError(f"calls {ufunc.__name__} with {', '.join(options) or method}")
+        if ufunc.nout > 1:
+            raise UntraceableError(f"calls {ufunc.__name__}")
+        if ufunc is np.matmul:
+            return _matmul(*inputs)
+        if ufunc is np.vecdot:
+            return _of_matrices(ufunc, *inputs)
+        if ufunc.__name__ in ("logical_and", "logical_or", "logical_xor", "logical_not"):
+            dtype = result = TRUTH
+        elif ufunc.__name__ in ("isnan", "isfinite"):
+            dtype, result = FLOAT, TRUTH
+        else:
+            *dtypes, result = ufunc.resolve_dtypes((*map(_kind, inputs), None))
+            dtype = dtypes[0]
+        arrays = [converted(x, dtype) for x in inputs]
+        squares = ufunc is np.power and all(x in (1, 2) for x in arrays[1].flat)
+        if squares:
+            return np.square(inputs[0]) if (arrays[1] == 2).all() else inputs[0]
+        by_number = _on_symbols(ufunc, dtype)
+        found = _each(by_number, *arrays) if by_number else _library(ufunc, arrays, dtype)
+        return symbols(found, result)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        own = _FUNCTIONS.get(function)
+        if own is not None:
+            return own(*arguments, **options)
+        # The others only move numbers.
+        dtype = dtype_of(*_numbers((*arguments, *options.values())))
+        moved = super().__array_function__(
+            function, types, _in(dtype, arguments), _in(dtype, options)
+        )
+        return _marked(moved, dtype)
+
+
+class _Namespace:
+    """NumPy's functions, of which some do not ask their arguments."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    @staticmethod
+    def asarray(x: Any, dtype: Any = None, **_: Any) -> Any:
+        """An array of symbols, numbers, or a list of them."""
+        if isinstance(x, tuple | list):
+            if not any(isinstance(each, Symbols | Symbol) for each in _leaves(x)):
+                return np.asarray(x, dtype=dtype)
+            x = np.stack([_Namespace.asarray(each) for each in x])
+        if not isinstance(x, Symbols):
+            return np.asarray(x, dtype=dtype)
+        return x if dtype is None else _astype(x, dtype)
+
+    array = asarray
+
+    take = staticmethod(_take)
+
+
+NAMESPACE = _Namespace()
+
+
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.solve: _solve,
     np.linalg.eigh: lambda x: tuple(_by_matrices(_linalg.eigh_lo, x)),
@@ -771,7 +748,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.all: _reduction(np.logical_and),
     np.max: _reduction(np.maximum),
     np.min: _reduction(np.minimum),
-    np.mean: lambda x, axis=None, keepdims=False: _mean(x, axis, keepdims),
+    np.mean: _mean,
     np.count_nonzero: lambda x, axis=None, keepdims=False: _reduce(
         np.add, _astype(x, TRUTH), axis, keepdims
     ),
