@@ -174,7 +174,7 @@ def _first(values: Iterable[Any]) -> Symbol | None:
     return next((x for x in values if isinstance(x, Symbol)), None)
 
 
-def _each(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
+def _number_by_number(function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
     """The results of a function of objects for each number of arrays, in their layout."""
     with np.errstate(all="ignore"):  # of constants
         return np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), dtype=object)
@@ -250,7 +250,7 @@ def converted(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
         return array
     if dtype not in DTYPES:
         raise UntraceableError(f"converts an array to {dtype}")
-    return _each(lambda value: cast(value, dtype), array)
+    return _number_by_number(lambda value: cast(value, dtype), array)
 
 
 def symbols(x: Any, dtype: np.dtype[Any] = FLOAT) -> Any:
@@ -343,7 +343,7 @@ def _gathered(rows: np.ndarray, places: np.ndarray, dtype: np.dtype[Any]) -> np.
         return nearest
 
     if plain and last >= FEW:
-        places = _each(inside, places)
+        places = _number_by_number(inside, places)
     for i, place in np.ndenumerate(np.broadcast_to(places, taken.shape)):
         taken[i] = entry(rows[i[:-1]], place)
     return taken
@@ -410,7 +410,7 @@ def _reduce(ufunc: np.ufunc, x: Any, axis: Any = 0, keepdims: bool = False, **op
     by_number = _on_symbols(ufunc, dtype)
     if by_number is None:
         raise UntraceableError(f"reduces by {ufunc.__name__}")
-    apply = functools.partial(_each, by_number)
+    apply = functools.partial(_number_by_number, by_number)
     parts = [rows[..., i] for i in range(rows.shape[-1])]
     if ufunc is np.add and dtype.kind == "f" and len(parts) >= UNROLLED and _inner(array, axes):
         symbol = _first(rows.reshape(-1).tolist())
@@ -562,7 +562,7 @@ def _choose(dtype: np.dtype[Any], condition: Any, one: Any, other: Any) -> Any:
 def _where(condition: Any, one: Any, other: Any) -> Any:
     dtype = dtype_of(one, other)
     values = converted(condition, TRUTH), converted(one, dtype), converted(other, dtype)
-    chosen = _each(functools.partial(_choose, dtype), *values)
+    chosen = _number_by_number(functools.partial(_choose, dtype), *values)
     return symbols(chosen, dtype)
 
 
@@ -690,7 +690,9 @@ class Symbols(np.ndarray):
         if squares:
             return np.square(inputs[0]) if (arrays[1] == 2).all() else inputs[0]
         by_number = _on_symbols(ufunc, dtype)
-        found = _each(by_number, *arrays) if by_number else _library(ufunc, arrays, dtype)
+        found = (
+            _number_by_number(by_number, *arrays) if by_number else _library(ufunc, arrays, dtype)
+        )
         return symbols(found, result)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
