@@ -9,7 +9,8 @@ Each id is a process of `mjgym train td3 ID --config pixels_on_gpu`, with furthe
 command line. All end when the time is over, and keep their policies. Where an update cannot be a
 graph, the trainer begins again with PyTorch's launches. `--out` gets a line of JSON for each id in
 `pixels.jsonl`, with commit, device and versions, and an archive of each run's folder and output:
-what `mjgym evaluate` and `scripts/bundle_policy.py` need, on a machine with OpenGL.
+what `mjgym evaluate` needs, on a machine with OpenGL. In the end come returns of episodes that the
+device draws itself.
 """
 
 import argparse
@@ -24,7 +25,9 @@ from typing import Any
 from comparison.command import RESULTS
 from comparison.on_device import Lines
 
+from mjgym_train import evaluation
 from mjgym_train.cli.seeds import MJGYM
+from mjgym_train.gymnasium_envs import make_envs
 from mjgym_train.metrics import TRAINING_RETURN
 from mjgym_train.run import Run
 
@@ -36,6 +39,7 @@ ENGINES: tuple[str, ...] = (
     "graph",
     "torch",
 )  # of updates; the next one is taken if a trainer fails
+EPISODES = 20  # for a score on the device
 LOOK_SECONDS = 1.0  # between two looks at the trainers
 END_SECONDS = 20.0  # that a trainer has to write its policy
 
@@ -90,6 +94,14 @@ class Trainer:
             "training_returns": [round(value, 1) for value in returns],  # with noise
         }
 
+    def scored(self) -> dict[str, Any]:
+        """Returns of some episodes of the policy, with images drawn by the device."""
+        run = Run(self.folder)
+        envs = make_envs(self.id, EPISODES, 1, **run.settings()["env"], output="numpy")
+        returns = evaluation.evaluate(run.policy(), envs, evaluation.SEEDS[:EPISODES]).returns
+        envs.close()
+        return {"mean": float(returns.mean()), "returns": returns.round(1).tolist()}
+
     def pack(self) -> None:
         """Write the run's folder and output into an archive beside it."""
         with tarfile.open(self.folder.with_suffix(".tar.gz"), "w:gz") as archive:
@@ -137,6 +149,9 @@ def main() -> None:
         with lines.told("pixels", id=trainer.id):
             lines.add("pixels", id=trainer.id, **trainer.facts())
         trainer.pack()
+    for trainer in trainers:
+        with lines.told("score", id=trainer.id):
+            lines.add("score", id=trainer.id, **trainer.scored())
 
 
 if __name__ == "__main__":
