@@ -12,7 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.rollouts import actions_for, equal
 from helpers.suite import gymnasium_checker
 from mjgym import Observable, observe
@@ -1085,7 +1085,7 @@ def test_pictures_are_past_pictures():
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("observation", ["dict+pixels", "flat+pixels", "pixels"])
+@pytest.mark.parametrize("observation", mostly_nightly(["dict+pixels", "flat+pixels", "pixels"], 3))
 def test_pictures_of_a_batch_equal_those_of_singles(observation):
     noise = noises.additive(Normal(0, 20.0))
     observables = {
