@@ -6,11 +6,10 @@
         num_envs=4 batch_size=8 learning_starts=64
 
 Each id is a process of `mjgym train td3 ID --config pixels_on_gpu`, with further settings from the
-command line. All end when the time is over, and keep their policies. Where an update cannot be a
-graph, the trainer begins again with PyTorch's launches. `--out` gets a line of JSON for each id in
-`pixels.jsonl`, with commit, device and versions, and an archive of each run's folder and output:
-what `mjgym evaluate` needs, on a machine with OpenGL. In the end come returns of episodes that the
-device draws itself.
+command line. All end when the time is over, and keep their policies. `--out` gets a line of JSON
+for each id in `pixels.jsonl`, with commit, device and versions, and an archive of each run's folder
+and output: what `mjgym evaluate` needs, on a machine with OpenGL. In the end come returns of
+episodes that the device draws itself.
 """
 
 import argparse
@@ -35,12 +34,7 @@ IDS = (
     *("dmc/cartpole-swingup-v0", "dmc/ball_in_cup-catch-v0"),
     *("dmc/walker-stand-v0", "dmc/finger-spin-v0"),
 )
-ENGINES: tuple[str, ...] = (
-    "graph",
-    "torch",
-)  # of updates; the next one is taken if a trainer fails
 EPISODES = 20  # for a score on the device
-LOOK_SECONDS = 1.0  # between two looks at the trainers
 END_SECONDS = 20.0  # that a trainer has to write its policy
 
 
@@ -51,7 +45,6 @@ class Trainer:
     id: str
     folder: Path
     settings: Sequence[str]
-    engines: list[str]  # that are left to try, the current one first
     process: Any = field(init=False)
 
     @property
@@ -62,14 +55,9 @@ class Trainer:
     def begin(self, minutes: float) -> None:
         """Start, in place of what was there."""
         command = [*MJGYM, "train", "td3", self.id, "--config", "pixels_on_gpu", *self.settings]
-        command += [f"engine={self.engines[0]}", "--minutes", f"{minutes:.3f}"]
-        command += ["--out", str(self.folder), "--overwrite"]
+        command += ["--minutes", f"{minutes:.3f}", "--out", str(self.folder), "--overwrite"]
         with self.log.open("a") as log:
             self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-
-    def failed(self) -> bool:
-        """Tell whether the process has ended by itself with an error."""
-        return bool(self.process.poll())
 
     def wait(self) -> None:
         """Wait for the policy of a trainer that has been asked to end."""
@@ -87,7 +75,6 @@ class Trainer:
             raise RuntimeError(last[0] if last else "no output")
         returns = [metric.value for metric in measured if metric.metric == TRAINING_RETURN]
         return {
-            "engine": self.engines[0],
             "seconds": measured[-1].wall_s,
             "env_steps": measured[-1].env_step,
             "updates": measured[-1].updates,
@@ -112,15 +99,9 @@ class Trainer:
 
 def train(trainers: Sequence[Trainer], seconds: float) -> None:
     """Run all trainers until the time is over."""
-    end = time.monotonic() + seconds
     for trainer in trainers:
         trainer.begin(seconds / 60)
-    while (left := end - time.monotonic()) > 0:
-        time.sleep(min(LOOK_SECONDS, left))
-        for trainer in trainers:
-            if trainer.failed() and len(trainer.engines) > 1:
-                print(f"{trainer.id}: engine={trainer.engines.pop(0)} failed, see {trainer.log}")
-                trainer.begin(max(left, 1.0) / 60)
+    time.sleep(seconds)
     for trainer in trainers:
         trainer.process.terminate()
     for trainer in trainers:
@@ -133,17 +114,13 @@ def main() -> None:
     parser.add_argument("words", nargs="*", metavar="ID | NAME=VALUE", help="ids, and settings")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--seconds", type=float, default=300.0, help="of training, starts included")
-    parser.add_argument("--engine", help="of updates. Default: graph, or torch if that fails")
     parser.add_argument("--out", type=Path, default=RESULTS / "pixels_on_gpu")
     given = parser.parse_intermixed_args()
     settings = [f"env.device={given.device}", *(word for word in given.words if "=" in word)]
     ids = [word for word in given.words if "=" not in word] or list(IDS)
-    engines = ENGINES if given.device.startswith("cuda") else ENGINES[-1:]
-    if given.engine is not None:
-        engines = (given.engine,)
     lines = Lines(given.out / "pixels.jsonl", given.device)
     names = {id: id.rpartition("/")[2].rpartition("-")[0] for id in ids}
-    trainers = [Trainer(id, given.out / name, settings, [*engines]) for id, name in names.items()]
+    trainers = [Trainer(id, given.out / name, settings) for id, name in names.items()]
     train(trainers, given.seconds)
     for trainer in trainers:
         with lines.told("pixels", id=trainer.id):

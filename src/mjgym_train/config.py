@@ -289,9 +289,8 @@ class OffPolicyConfig(DataSettings, EncoderSettings, CriticSettings, ReplaySetti
     # Of the target networks towards the trained ones at each update.
     target_rate: Annotated[float, Bounds(above=0, high=1)] = 0.02
     target_period: Count | None = None  # updates between hard copies; None: soft ones
-    # Updates by PyTorch, by its CUDA graphs or by compiled loops; "auto" takes the loops where they
-    # are possible, else PyTorch.
-    engine: Literal["auto", "fast", "torch", "graph"] = "auto"
+    # Updates by PyTorch or by compiled loops; "auto" prefers the loops, "fast" requires them.
+    engine: Literal["auto", "fast", "torch"] = "auto"
     ensemble: tuple[dict[str, Any], ...] = fixed(())  # for each of several agents, its settings
     # Who acts in training: each agent in its share of the sub-environments, one agent per episode,
     # or all together: by the proposal of highest value, by that of proposals and of their means in

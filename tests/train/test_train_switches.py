@@ -83,7 +83,7 @@ class TestSchedules:
     SETTINGS = ("scheduler={name: StepLR, step_size: 2, gamma: 0.5}", "learning_rate=0.01")
 
     def rates(self, agent):
-        return {name: o.param_groups[0]["lr"] for name, o in agent.optimizers().items()}
+        return {name: o.param_groups[0]["lr"] for name, o in agent._optimizers().items()}
 
     @pytest.mark.parametrize("algorithm", ["td3", "ppo"])
     def test_step_with_each_update(self, algorithm):

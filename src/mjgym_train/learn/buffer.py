@@ -45,23 +45,23 @@ class Batch:
         )
 
     def at(self, rows: Tensor | slice) -> "Batch":
-        return self.mapped(lambda value: value[rows])
+        return self._mapped(lambda value: value[rows])
 
     def beside(self, other: "Batch") -> "Batch":
-        return self.mapped(lambda *values: torch.cat(values), other)
+        return self._mapped(lambda *values: torch.cat(values), other)
 
     def split(self, size: int) -> "list[Batch]":
         starts = range(0, len(self.action), size)
         return [self.at(slice(k, k + size)) for k in starts]
 
-    def mapped(self, function: Callable[..., Tensor], *others: "Batch") -> "Batch":
+    def _mapped(self, function: Callable[..., Tensor], *others: "Batch") -> "Batch":
         """Apply a function to the tensors of some batches, name by name."""
         made: dict[str, Any] = {}
         for name, value in vars(self).items():
             if isinstance(value, Tensor):
                 made[name] = function(value, *(getattr(other, name) for other in others))
         shorter = zip(self.shorter, *(other.shorter for other in others), strict=True)
-        return Batch(**made, shorter=tuple(one.mapped(function, *rest) for one, *rest in shorter))
+        return Batch(**made, shorter=tuple(one._mapped(function, *rest) for one, *rest in shorter))
 
 
 class ReplayBuffer:

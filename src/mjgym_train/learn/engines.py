@@ -1,4 +1,4 @@
-"""Update engines of off-policy agents: PyTorch, its CUDA graphs, or the loops of `fast`."""
+"""Update engines of off-policy agents: PyTorch, or the loops of `fast` where possible."""
 
 import importlib.util
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from mjgym_train.learn.algorithms.td3 import TD3
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.critics import Categorical, Mean, Quantile
 
-FAST, TORCH, GRAPH = "fast", "torch", "graph"
+FAST, TORCH, AUTO = "fast", "torch", "auto"
 
 
 def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
@@ -30,40 +30,14 @@ def hindrance(agent: OffPolicyAgent | Ensemble) -> str:
         "the actor is a class of your own": getattr(config, "actor", "gaussian") != "gaussian",
         f"activation={config.activation}": config.activation != "relu",
         f"network={config.network}": agent.memory is not None,
-        **_own_steps(agent),
+        "the optimiser is of torch.optim": bool(config.optimizer),
+        "replay is prioritised": config.priority_exponent > 0,
+        f"target_period={config.target_period}": config.target_period is not None,
         f"action_layer={config.action_layer}": config.action_layer > 0,
         "the actor's gradient is bounded": config.actor_gradient_norm is not None,
         "the networks are on a GPU": next(agent.parameters()).device.type != "cpu",
         "numba is not installed (the extra `train`)": importlib.util.find_spec("numba") is None,
     }
-    return _first(reasons)
-
-
-def graph_hindrance(agent: OffPolicyAgent | Ensemble) -> str:
-    """Why an agent's updates cannot be CUDA graphs; empty if they can."""
-    if type(agent) not in (TD3, DDPG, D4PG):
-        return f"{type(agent).__name__} has no graphs, td3, ddpg and d4pg have"
-    assert isinstance(agent, OffPolicyAgent)
-    config = agent.config
-    reasons = {
-        "the networks are not on a GPU": next(agent.parameters()).device.type != "cuda",
-        **_own_steps(agent),
-        "learning rates change": config.learning_rate_left < 1 or bool(config.scheduler),
-    }
-    return _first(reasons)
-
-
-def _own_steps(agent: OffPolicyAgent) -> dict[str, bool]:
-    """Settings by which updates are more than PyTorch's usual ones on uniform batches."""
-    config = agent.config
-    return {
-        "the optimiser is of torch.optim": bool(config.optimizer),
-        "replay is prioritised": config.priority_exponent > 0,
-        f"target_period={config.target_period}": config.target_period is not None,
-    }
-
-
-def _first(reasons: dict[str, bool]) -> str:
     return next((reason for reason, applies in reasons.items() if applies), "")
 
 
@@ -71,10 +45,6 @@ def engine(wanted: str, agent: OffPolicyAgent | Ensemble) -> tuple[str, str]:
     """Return the name of the engine that updates an agent, and why it is not the fast one."""
     if wanted == TORCH:
         return TORCH, "engine=torch"
-    if wanted == GRAPH:
-        if reason := graph_hindrance(agent):
-            raise ConfigError(f"engine: no graphs here: {reason}")
-        return GRAPH, ""
     reason = hindrance(agent)
     if wanted == FAST and reason:
         raise ConfigError(f"engine: no fast updates here: {reason}")

@@ -16,7 +16,6 @@ from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch, ReplayBuffer
 from mjgym_train.learn.collector import Collector, Transition
 from mjgym_train.learn.critics import ReturnRange
-from mjgym_train.learn.graphed_update import GraphedUpdate
 from mjgym_train.learn.hindsight import HindsightBuffer, Relabelling
 from mjgym_train.learn.prioritized import PrioritizedBuffer
 from mjgym_train.learn.trainer import Trainer
@@ -38,13 +37,7 @@ class OffPolicyTrainer(Trainer):
 
     @functools.cached_property
     def update(self) -> Callable[[Batch], Metrics]:
-        """Learns from a raw batch; returns losses by name."""
-        agent, (name, _) = self.agent, self.engine
-        if name == engines.GRAPH:
-            assert isinstance(agent, OffPolicyAgent)
-            return GraphedUpdate(agent)
-        update = engines.update_of(name, agent)
-        return lambda batch: update(agent.preprocess(batch))
+        return engines.update_of(self.engine[0], self.agent)
 
     def about(self) -> dict[str, Any]:
         about = super().about()
@@ -153,7 +146,7 @@ class OffPolicyTrainer(Trainer):
         if not self.updates:
             self.agent.fit_support(self.range, begun=False)
         for batch in self.batches(count):
-            self.note(self.update(batch))
+            self.note(self.update(self.agent.preprocess(batch)))
             if batch.place is not None:
                 assert isinstance(self.agent, OffPolicyAgent)
                 self.buffer.prioritize(batch.place, self.agent.losses)

@@ -119,9 +119,8 @@ class Agent(ABC, nn.Module):
 
     @staticmethod
     def gradients(optimizer: torch.optim.Optimizer, loss: Tensor) -> Sequence[Tensor]:
-        """Gradients of a loss for the parameters of an optimiser; finite, unless it is recorded."""
-        if not (loss.is_cuda and torch.cuda.is_current_stream_capturing()):
-            require_finite(loss.item())
+        """Gradients of a finite loss for the parameters of an optimiser."""
+        require_finite(loss.item())
         parameters: list[Tensor] = optimizer.param_groups[0]["params"]
         return torch.autograd.grad(loss, parameters)
 
@@ -139,7 +138,7 @@ class Agent(ABC, nn.Module):
 
     def scale_rates(self, share: float) -> None:
         """Set all learning rates to a share of their settings."""
-        for optimizer in self.optimizers().values():
+        for optimizer in self._optimizers().values():
             for group in optimizer.param_groups:
                 group["lr"] = group.setdefault("initial_lr", group["lr"]) * share
 
@@ -166,7 +165,7 @@ class Agent(ABC, nn.Module):
             schedulers, base = torch.optim.lr_scheduler, torch.optim.lr_scheduler.LRScheduler
             self.schedulers = [
                 made_of_torch("scheduler", schedulers, base, settings, optimizer)
-                for optimizer in self.optimizers().values()
+                for optimizer in self._optimizers().values()
             ]
 
     def schedule(self, updates: int) -> None:
@@ -211,18 +210,18 @@ class Agent(ABC, nn.Module):
         """Policies to evaluate by name; the only policy has an empty name."""
         return {"": self.policy(low, high)}
 
-    def optimizers(self) -> dict[str, torch.optim.Optimizer]:
+    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
         return {k: v for k, v in vars(self).items() if isinstance(v, torch.optim.Optimizer)}
 
     def checkpoint(self) -> dict[str, Any]:
-        optimizers = {name: value.state_dict() for name, value in self.optimizers().items()}
+        optimizers = {name: value.state_dict() for name, value in self._optimizers().items()}
         schedulers = [scheduler.state_dict() for scheduler in self.schedulers]
         return {"modules": self.state_dict(), "optimizers": optimizers, "schedulers": schedulers}
 
     def restore(self, checkpoint: dict[str, Any]) -> None:
         """Restore a checkpoint; learning rates and weight decay come from the current settings."""
         self.load_state_dict(checkpoint["modules"])
-        for name, optimizer in self.optimizers().items():
+        for name, optimizer in self._optimizers().items():
             now = [{k: group.get(k) for k in _OF_SETTINGS} for group in optimizer.param_groups]
             optimizer.load_state_dict(checkpoint["optimizers"][name])
             for group, values in zip(optimizer.param_groups, now, strict=True):

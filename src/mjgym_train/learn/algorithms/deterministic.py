@@ -1,7 +1,7 @@
 """Base class of algorithms with a deterministic actor: actor, target actor, noise and update."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import torch
 from torch import Tensor, nn
@@ -83,10 +83,6 @@ class DeterministicAgent(OffPolicyAgent):
     def policy_delay(self) -> int:
         """Updates of the critics for one of the actor and of the targets."""
         return 1
-
-    @property
-    def update_form(self) -> tuple[Any, ...]:
-        return (*super().update_form, (int(self.updates) + 1) % self.policy_delay == 0)
 
     def update(self, batch: Batch) -> Metrics:
         self.updates += 1

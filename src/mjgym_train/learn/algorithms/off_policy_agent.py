@@ -40,8 +40,7 @@ class OffPolicyAgent(Agent):
         parts = (self.encoder if self.critics_train_encoder else None, self.memory)
         seeing = [p for part in parts if part for p in part.parameters()]
         self.critic_optimizer = self.optimizer([*seeing, *self.critics.parameters()])
-        # On the CPU: to know what is due, an update would wait for a GPU.
-        self.register_buffer("updates", torch.zeros((), dtype=torch.int64, device="cpu"))
+        self.register_buffer("updates", torch.zeros((), dtype=torch.int64))
         self.updates: Tensor
         self.losses: Tensor  # of the last batch's transitions, (B,), where replay is prioritised
 
@@ -68,11 +67,6 @@ class OffPolicyAgent(Agent):
     @abstractmethod
     def update(self, batch: Batch) -> Metrics:
         """Learn from a batch returned by `preprocess`; losses by name."""
-
-    @property
-    def update_form(self) -> tuple[Any, ...]:
-        """Key of the next update's calls, equal where only numbers differ."""
-        return self.critic.bounds if isinstance(self.critic, Categorical) else ()
 
     def preprocess(self, batch: Batch) -> Batch:
         """Transitions with network inputs in place of raw histories; images are shifted."""
