@@ -29,7 +29,7 @@ from mjgym_fast.symbols import (
 )
 
 SIZE = 8  # bytes of a number
-LONG = 3_000  # operations
+LONG = 1_000  # operations
 PIECE = 300  # operations of a basic block
 BETWEEN = ("control", "substep")  # functions between physics steps
 TYPES = {FLOAT: "double", SINGLE: "float", WHOLE: "i64", TRUTH: "i1"}

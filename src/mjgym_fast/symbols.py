@@ -250,6 +250,8 @@ def converted(x: Any, dtype: np.dtype[Any]) -> np.ndarray:
         return array
     if dtype not in DTYPES:
         raise UntraceableError(f"converts an array to {dtype}")
+    if isinstance(x, np.ndarray) and x.dtype == dtype:
+        return array
     return _number_by_number(lambda value: cast(value, dtype), array)
 
 
