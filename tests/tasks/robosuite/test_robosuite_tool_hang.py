@@ -136,5 +136,5 @@ def test_tool_in_the_hand_does_not_hang():
 
 
 def test_dense_reward_is_refused():
-    with pytest.raises(ValueError, match="success alone"):
+    with pytest.raises(ValueError, match="there are sparse"):
         ToolHang(reward_type="dense")

@@ -59,7 +59,6 @@ HORIZON_TIMESTEP = 0.05  # s, of the control steps that the published horizon co
 TABLE_SIZE = (0.8, 0.8, 0.05)  # m
 TABLE_TOP = (0.0, 0.0, 0.8)  # m, centre of the upper face
 ARRANGEMENTS = ("opposed", "parallel")
-REWARDS = ("dense", "sparse")
 NOISES = ("gaussian", "uniform")
 REACH_SCALE = 10.0  # 1/m, decay of rewards for being near
 Pose = tuple[tuple[float, float, float], tuple[float, float, float, float]]
@@ -323,7 +322,7 @@ class Tabletop(Task):
             object.__setattr__(self, name, normal(name, getattr(self, name)))
         if not is_placement(self.placement):
             object.__setattr__(self, "placement", normal("placement", self.placement))
-        for name, choices in (("arrangement", ARRANGEMENTS), ("reward_type", REWARDS)):
+        for name, choices in (("arrangement", ARRANGEMENTS), ("reward_type", self.reward_types)):
             value = getattr(self, name)
             if value not in choices:
                 raise ValueError(f"{name}: no {value!r}{or_else(value, choices)}")
@@ -402,6 +401,7 @@ class Tabletop(Task):
         """The task's default placement of its objects."""
         return Placement()
 
+    reward_types: ClassVar[tuple[str, ...]] = ("dense", "sparse")
     object_names: ClassVar[tuple[str, ...]] = ()
     """The objects that are placed."""
 

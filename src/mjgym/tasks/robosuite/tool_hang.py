@@ -87,9 +87,6 @@ class ToolHang(OneTable):
     within 10 degrees, the frame's tip within 5 cm of its foot, and the frame's post between the
     stand's opposite walls; and the tool hangs: no hand touches it, its larger ring touches the
     frame's rod and has it within, between the hook and the post.
-
-    Raises:
-        ValueError: a dense reward is asked for; there is none.
     """
 
     reward_type: str = "sparse"
@@ -98,11 +95,7 @@ class ToolHang(OneTable):
     viewpoint = Viewpoint(azimuth=150, elevation=-28, distance=1.35, lookat=(-0.15, 0.0, 1.05))
     most = HUNG
     object_names = tuple(BODIES)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reward_type != "sparse":
-            raise ValueError("reward_type: ToolHang pays for success alone; expected 'sparse'")
+    reward_types = ("sparse",)
 
     @property
     def default_placement(self) -> Placement:

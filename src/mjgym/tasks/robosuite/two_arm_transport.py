@@ -86,9 +86,6 @@ class TwoArmTransport(tabletop.TwoArms):
 
     Reward: 1 for success, nothing on the way. Success: the payload touches the floor of the target
     bin and the trash that of the trash bin.
-
-    Raises:
-        ValueError: a dense reward is asked for; there is none.
     """
 
     reward_type: str = "sparse"
@@ -100,13 +97,7 @@ class TwoArmTransport(tabletop.TwoArms):
     varies = hammers.VARIES
     most = DONE
     object_names = (START, LID, "payload", TARGET, "trash", TRASH_BIN)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reward_type != "sparse":
-            raise ValueError(
-                "reward_type: TwoArmTransport pays for success alone; expected 'sparse'"
-            )
+    reward_types = ("sparse",)
 
     @property
     def default_placement(self) -> Placement:
