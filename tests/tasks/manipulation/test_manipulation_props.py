@@ -45,7 +45,7 @@ from mjgym.tasks.manipulation.bricks import (
     random_turns,
     stack_poses,
 )
-from mjgym.tasks.manipulation.pedestals import PEDESTAL, TARGET, add_pedestal
+from mjgym.tasks.manipulation.place import PEDESTAL, TARGET, add_pedestal
 from mjgym.tasks.manipulation.props import LARGE_BOX, lowest_corner
 
 SPHERE = int(mujoco.mjtGeom.mjGEOM_SPHERE)

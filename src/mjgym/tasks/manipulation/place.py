@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
-from mjgym.mjcf import Spec
+from mjgym.mjcf import Spec, load
 from mjgym.resets import place_bodies, settle
 from mjgym.rewards import tolerance
 from mjgym.robots.staged_policy import StagedPolicy
@@ -14,16 +14,34 @@ from mjgym.task import Array, Arrays
 from mjgym.tasks.manipulation.arena import add_part
 from mjgym.tasks.manipulation.arm_scene import Areas, Scene, features_and_vision
 from mjgym.tasks.manipulation.bricks import brick, brick_name
-from mjgym.tasks.manipulation.pedestals import PEDESTAL, TARGET, Top, add_pedestal
 from mjgym.tasks.manipulation.props import prop_observation
 from mjgym.tasks.manipulation.scripted_policies import placing_brick
+from mjgym.util.values import one_of
 
 BRICK = brick_name(0)
+PEDESTAL = "pedestal"  # its frame body, "pedestal/", is moved by body_pos
+TARGET = "pedestal/target"  # site of the target position
 CLOSE = 0.05  # m, distance at which two points coincide
 AWAY = 4 * CLOSE  # m, from the target, at which the hand has let go
 AWAY_MARGIN = 3 * CLOSE  # m
 PLACED_WEIGHT = 10.0  # weight of the placed brick, relative to grasping it or letting go there
 ATTEMPTS = 50  # to find a place for the brick
+
+Top = Literal["brick", "cradle"]
+
+
+def add_pedestal(scene: Spec, top: Top) -> str:
+    """Add a post with its frame at the target point and a top, a fixed brick or a cradle of three
+    balls; return its name.
+    """
+    one_of("top", top, ("brick", "cradle"))
+    post = load("manipulation/pedestal.xml")
+    if top == "brick":
+        add_part(post, brick(), "duplo2x4")
+    else:
+        add_part(post, load("manipulation/cradle.xml"), "cradle")
+    add_part(scene, post, PEDESTAL)
+    return PEDESTAL
 
 
 @features_and_vision("place_brick", "Place a brick on the studs of another", top="brick")
