@@ -148,10 +148,6 @@ class Robot:
             attach(scene, manipulator.hand, manipulator.hand_prefix, manipulator.wrist)
 
 
-Choices = str | None | Sequence[str | None]
-"""One word for all robots, or one for each."""
-
-
 def normal(what: str, value: Any) -> Any:
     """Make a keyword argument hashable: a tuple of a sequence, sorted JSON text of a dict."""
     if isinstance(value, str) or value is None:
