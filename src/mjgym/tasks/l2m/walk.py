@@ -482,15 +482,15 @@ class Walk(Task):
         )
         moved = ("forward", "leftward", "up", "pitch", "roll", "yaw")
         units = ("m/s",) * 3 + ("rad/s",) * 3
-        ways, sink = ("forward", "leftward"), "memory sink"
+        level, sink = ("forward", "leftward"), "memory sink"
         around = Signal("target velocities around the walker", field, "m/s", HEADING, sink)
         of_field = {
             "map": {"v_tgt_field": around},
             "centre": {
-                "v_tgt": Signal("target velocity", ways, "m/s", HEADING, sink),
+                "v_tgt": Signal("target velocity", level, "m/s", HEADING, sink),
                 "time": Signal("time in the episode", ("time",), "1", "", "time"),
             },
-            "sink": {"sink": Signal("way to the sink, of up to 2 m", ways, "m", HEADING, sink)},
+            "sink": {"sink": Signal("way to the sink, of up to 2 m", level, "m", HEADING, sink)},
         }
         signals = {
             **of_field[self.seen_field],
