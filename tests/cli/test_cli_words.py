@@ -179,7 +179,7 @@ class TestScripted:
         said = run("demos", "walker-walk", "--out", "x.hdf5").output.replace("│", " ")
         said = " ".join(said.split())
         assert "There is no scripted policy for dmc/walker-walk-v0" in said
-        assert "such as mppi" in said
+        assert "--expert mppi" in said
         assert "Walker the method scripted_policy" in said
 
 

@@ -142,9 +142,9 @@ def script_of(env: Any) -> Callable[[Any], Any]:
         policy: Callable[[Any], Any] | None = task.scripted_policy()
     if policy is None:
         raise typer.BadParameter(
-            f"There is no scripted policy for {id}: take a planner, such as mppi, or give"
-            f" {type(task).__name__} the method scripted_policy, which returns a function from"
-            " entries of the observation to the action."
+            f"There is no scripted policy for {id}: take a planner (--expert mppi, --policy mppi),"
+            f" or give {type(task).__name__} the method scripted_policy, which returns a function"
+            " from entries of the observation to the action."
         )
     return policy
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.util.bounded import literal
+from mjgym.util.suggestions import did_you_mean
 
 
 def whole_number(argument: str, value: Any, least: int = 1, most: int | None = None) -> int:
@@ -34,7 +35,9 @@ def not_negative(argument: str, value: Any) -> None:
 
 def one_of(argument: str, value: object, known: Collection[object]) -> None:
     if value not in known:
-        raise ValueError(f"{argument}: {value!r} is none of {', '.join(map(str, known))}")
+        words = [str(word) for word in known]
+        near = did_you_mean(value, words)
+        raise ValueError(f"{argument}: {value!r} is none of {', '.join(words)}{near}")
 
 
 def unmasked(argument: str, value: Any) -> Any:
