@@ -34,6 +34,7 @@ def not_negative(argument: str, value: Any) -> None:
 
 
 def one_of(argument: str, value: object, known: Collection[object]) -> None:
+    """Refuse a value that is not known, with the nearest known one."""
     if value not in known:
         words = [str(word) for word in known]
         near = did_you_mean(value, words)
