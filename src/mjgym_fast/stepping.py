@@ -1,6 +1,5 @@
 """Simulations that make compiled control steps."""
 
-import concurrent.futures
 import copy
 import ctypes
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from mjgym.sim.views import View
 from mjgym_fast.loop import SLOTS
 from mjgym_fast.machine_code import BAD_REWARD, DIVERGED, FAILED, NOT_FINITE, SIZE
 from mjgym_fast.recording import Entry
+from mjgym_fast.workers import Workers
 
 PARTS_PER_THREAD = 8
 _NO_STATE = FAILED | BAD_REWARD | DIVERGED
@@ -24,7 +24,6 @@ _NO_STATE = FAILED | BAD_REWARD | DIVERGED
 Hook = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, ctypes.c_int64)
 """A compiled hook: see `mjgym_fast.machine_code.ARGUMENTS`."""
 _One = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
-_Run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
 
 
 def address(array: np.ndarray) -> int:
@@ -74,7 +73,7 @@ class Stepper:
 
     def __init__(self, step: Any, n: int, lead: tuple[int, ...], workers: int) -> None:
         self._compiled, self._lead = step, lead  # keeps the code alive
-        self._run, self._one = _Run(step.address("run")), _One(step.address("one"))
+        self._one = _One(step.address("one"))
         self._context = np.zeros(len(SLOTS), dtype=np.int64)
         self._at = address(self._context)
         self._kept: list[Any] = []
@@ -219,9 +218,7 @@ class BatchStepper(Stepper):
             values=_addresses([address(x) for x in self._own.values()]),
             widths=_addresses([x[0].nbytes for x in self._own.values()]),
         )  # fmt: skip
-        self._others = (
-            concurrent.futures.ThreadPoolExecutor(count - 1, "mjgym-step") if count > 1 else None
-        )
+        self._workers = Workers(step.address("run"), self._at, count)
         self.note(outputs)
 
     def _place(self, i: int, name: str) -> int:
@@ -281,13 +278,7 @@ class BatchStepper(Stepper):
             stepping=stepping,
         )
         with quiet():
-            running = [] if self._others is None else [
-                self._others.submit(self._run, self._at, k) for k in range(1, self._count)
-            ]  # fmt: skip
-            try:
-                self._run(self._at, 0)
-            finally:
-                concurrent.futures.wait(running)
+            self._workers()
         found: Outcome = {
             name: self.results[x.first]
             if not x.shape
@@ -304,8 +295,7 @@ class BatchStepper(Stepper):
 
     def close(self) -> None:
         """Stop the threads, and let go of the batch's arrays."""
-        if self._others is not None:
-            self._others.shutdown()
+        self._workers.close()
         self._kept.clear()
         for arrays in (self._arrays, self._own):
             arrays.clear()

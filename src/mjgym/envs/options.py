@@ -174,7 +174,8 @@ class WarpOptions(BatchOptions):
             with random actions.
         njmax: constraint rows per world; None as for `nconmax`.
         start_threads: threads that draw the next episodes' starts ahead; 0 to draw a start when an
-            episode begins. None for one on a GPU and zero on the CPU. Not used with `vary`.
+            episode begins. None for one on a GPU where starts run physics for a while, else zero.
+            Not used with `vary`.
         deterministic: whether the engine gives the same numbers in every run, which takes longer:
             the order of sums on a GPU is otherwise nondeterministic.
     """

@@ -19,6 +19,7 @@ from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.initialize import initialize
 from mjgym.observables import Image
 from mjgym.sim import Single
+from mjgym.sim.scratches import MIN_STEPS
 from mjgym.sim.warp import Buffers, Device, GraphedHooks, Pictures, Starts, Worlds, mapped, measured
 from mjgym.task import Task
 from mjgym.task.models import substeps
@@ -81,24 +82,25 @@ class TensorVectorEnv(VectorEnv):
         def scratch() -> Single:
             return Worlds.scratch(model, task.varies, varying)
 
+        def start(i: int, simulation: Any) -> None:
+            rng = np.random.default_rng(i)
+            if varying is None:
+                simulation.restore_defaults()
+            else:
+                values = varying.draw(rng, 0)
+                simulation.restore_defaults(lambda model: varying.write(model, values))
+            initialize(task, simulation, rng)
+
+        sample = scratch()
+        start(0, sample)
         if nconmax is None or njmax is None:
-
-            def start(i: int, simulation: Any) -> None:
-                rng = np.random.default_rng(i)
-                if varying is None:
-                    simulation.restore_defaults()
-                else:
-                    values = varying.draw(rng, 0)
-                    simulation.restore_defaults(lambda model: varying.write(model, values))
-                initialize(task, simulation, rng)
-
-            sizes = measured(scratch(), start, substeps(task, model))
+            sizes = measured(sample, start, substeps(task, model))
             nconmax = sizes.nconmax if nconmax is None else nconmax
             njmax = sizes.njmax if njmax is None else njmax
         room = Buffers(nconmax, njmax)
         threads = options.start_threads
-        if threads is None:
-            threads = 1 if self._device.is_cuda else 0
+        if threads is None:  # a thread for Python alone would hold up this one
+            threads = int(self._device.is_cuda and sample.view.longest >= MIN_STEPS)
         # With variation, starts are not drawn ahead: a state holds the episode's drawn values.
         starts = Starts(scratch, self._generator_state, 0 if varying is not None else threads)
         return Worlds(
