@@ -18,7 +18,7 @@ from mjgym_fast.machine_code import Code
 # The pool: a lock, conditions "a turn begins" and "a turn is done", a function and its argument,
 # then the number of turns, whether the last one is open, the threads in it, and whether to stop.
 _LOCK, _BEGUN, _DONE, _RUN, _ARGUMENT = range(5)
-_WORDS = 9
+_POOL_WORDS = 9
 _SYNC_WORDS = 32  # more than a lock or a condition takes on any system
 _TEXT = """
 target triple = "{triple}"
@@ -175,7 +175,7 @@ class Workers:
     """
 
     def __init__(self, run: int, argument: int, count: int) -> None:
-        pool = np.zeros(_WORDS, dtype=np.int64)
+        pool = np.zeros(_POOL_WORDS, dtype=np.int64)
         sync = np.zeros((3, _SYNC_WORDS), dtype=np.int64)
         pool[[_LOCK, _BEGUN, _DONE]] = [int(row.ctypes.data) for row in sync]
         pool[_RUN], pool[_ARGUMENT] = run, argument
