@@ -9,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from mjgym import datasets, planning, viewing
+from mjgym.cli import options
 from mjgym.cli.app import app
-from mjgym.cli.plan import FIRST_SEED, methods
+from mjgym.cli.plan import FIRST_SEED
 from mjgym.cli.policies import load_policy
 
 ID = "dmc/point_mass-easy-v0"
@@ -119,5 +120,5 @@ def test_wrong_words_are_refused(tmp_path: Path):
 
 
 def test_planners_are_completed():
-    assert methods("m") == ["mppi"]
-    assert methods("") == list(planning.METHODS)
+    assert options.beginning("m", planning.METHODS) == ["mppi"]
+    assert options.beginning("", planning.METHODS) == list(planning.METHODS)
