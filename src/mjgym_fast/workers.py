@@ -186,18 +186,13 @@ class Workers:
                 _system().pthread_cond_init(condition, None)
         addresses, self._at = _code().addresses, int(pool.ctypes.data)
         self._lead = _Pool(addresses["lead"])
-        threads = [
-            threading.Thread(
-                target=_Serve(addresses["serve"]),
-                args=(self._at, k),
-                name=f"mjgym-step-{k}",
-                daemon=True,
-            )
-            for k in range(1, count)
-        ]
-        for thread in threads:
-            thread.start()
+        serve, threads = _Serve(addresses["serve"]), list[threading.Thread]()
         self.close = weakref.finalize(self, _close, pool, sync, threads, os.getpid())
+        for k in range(1, count):
+            name, arguments = f"mjgym-step-{k}", (self._at, k)
+            thread = threading.Thread(target=serve, args=arguments, name=name, daemon=True)
+            thread.start()
+            threads.append(thread)
 
     def __call__(self) -> None:
         """Run the function in all threads, until none of them has anything left to do."""
