@@ -17,31 +17,23 @@ from mjgym_fast.machine_code import Code
 
 # The pool: a lock, conditions "a turn begins" and "a turn is done", a function and its argument,
 # then the number of turns, whether the last one is open, the threads in it, and whether to stop.
-_LOCK, _BEGUN, _DONE, _RUN, _ARGUMENT = range(5)
-_POOL_WORDS = 9
+_ADDRESSES = ("lock", "begun", "done", "run", "argument")
+_FIELDS = (*_ADDRESSES, "turn", "open", "active", "stop")
 _SYNC_WORDS = 32  # more than a lock or a condition takes on any system
+_ENTER = "".join(
+    f"  %{name}.at = getelementptr i64, ptr %pool, i64 {i}\n" for i, name in enumerate(_FIELDS)
+)
+_ENTER += "".join(f"  %{name} = load ptr, ptr %{name}.at\n" for name in _ADDRESSES)
+_ENTER += "  call i32 @lock(ptr %lock)\n"
 _TEXT = """
 target triple = "{triple}"
-%pool = type {{ ptr, ptr, ptr, ptr, ptr, i64, i64, i64, i64 }}
 declare i32 @lock(ptr)
 declare i32 @unlock(ptr)
 declare i32 @wait(ptr, ptr, i32, i32)
 declare i32 @wake(ptr)
 
 define void @serve(ptr %pool, i64 %k) {{
-  %begun.at = getelementptr %pool, ptr %pool, i32 0, i32 1
-  %done.at = getelementptr %pool, ptr %pool, i32 0, i32 2
-  %run.at = getelementptr %pool, ptr %pool, i32 0, i32 3
-  %argument.at = getelementptr %pool, ptr %pool, i32 0, i32 4
-  %turn.at = getelementptr %pool, ptr %pool, i32 0, i32 5
-  %open.at = getelementptr %pool, ptr %pool, i32 0, i32 6
-  %active.at = getelementptr %pool, ptr %pool, i32 0, i32 7
-  %stop.at = getelementptr %pool, ptr %pool, i32 0, i32 8
-  %lock = load ptr, ptr %pool
-  %begun = load ptr, ptr %begun.at
-  %done = load ptr, ptr %done.at
-  call i32 @lock(ptr %lock)
-  br label %look
+{enter}  br label %look
 look:
   %seen = phi i64 [0, %0], [%seen, %sleep], [%turn, %finish], [%turn, %tell]
   %stop = load i64, ptr %stop.at
@@ -62,8 +54,6 @@ join:
   %more = add i64 %active, 1
   store i64 %more, ptr %active.at
   call i32 @unlock(ptr %lock)
-  %run = load ptr, ptr %run.at
-  %argument = load ptr, ptr %argument.at
   call void %run(ptr %argument, i64 %k)
   call i32 @lock(ptr %lock)
   br label %finish
@@ -82,20 +72,7 @@ end:
 }}
 
 define void @lead(ptr %pool) {{
-  %begun.at = getelementptr %pool, ptr %pool, i32 0, i32 1
-  %done.at = getelementptr %pool, ptr %pool, i32 0, i32 2
-  %run.at = getelementptr %pool, ptr %pool, i32 0, i32 3
-  %argument.at = getelementptr %pool, ptr %pool, i32 0, i32 4
-  %turn.at = getelementptr %pool, ptr %pool, i32 0, i32 5
-  %open.at = getelementptr %pool, ptr %pool, i32 0, i32 6
-  %active.at = getelementptr %pool, ptr %pool, i32 0, i32 7
-  %lock = load ptr, ptr %pool
-  %begun = load ptr, ptr %begun.at
-  %done = load ptr, ptr %done.at
-  %run = load ptr, ptr %run.at
-  %argument = load ptr, ptr %argument.at
-  call i32 @lock(ptr %lock)
-  %turn = load i64, ptr %turn.at
+{enter}  %turn = load i64, ptr %turn.at
   %next = add i64 %turn, 1
   store i64 %next, ptr %turn.at
   store i64 1, ptr %open.at
@@ -118,12 +95,7 @@ end:
 }}
 
 define void @stop(ptr %pool) {{
-  %begun.at = getelementptr %pool, ptr %pool, i32 0, i32 1
-  %stop.at = getelementptr %pool, ptr %pool, i32 0, i32 8
-  %lock = load ptr, ptr %pool
-  %begun = load ptr, ptr %begun.at
-  call i32 @lock(ptr %lock)
-  store i64 1, ptr %stop.at
+{enter}  store i64 1, ptr %stop.at
   call i32 @wake(ptr %begun)
   call i32 @unlock(ptr %lock)
   ret void
@@ -158,7 +130,7 @@ def _code() -> Code:
         name: ctypes.cast(getattr(_system(), function), ctypes.c_void_p).value or 0
         for name, function in names.items()
     }
-    text = _TEXT.format(triple=llvm.get_default_triple())
+    text = _TEXT.format(triple=llvm.get_default_triple(), enter=_ENTER)
     return Code({}, text, ("serve", "lead", "stop"), external)
 
 
@@ -175,10 +147,9 @@ class Workers:
     """
 
     def __init__(self, run: int, argument: int, count: int) -> None:
-        pool = np.zeros(_POOL_WORDS, dtype=np.int64)
+        pool = np.zeros(len(_FIELDS), dtype=np.int64)
         sync = np.zeros((3, _SYNC_WORDS), dtype=np.int64)
-        pool[[_LOCK, _BEGUN, _DONE]] = [int(row.ctypes.data) for row in sync]
-        pool[_RUN], pool[_ARGUMENT] = run, argument
+        pool[: len(_ADDRESSES)] = *(int(row.ctypes.data) for row in sync), run, argument
         if os.name != "nt":  # where zeros will do
             lock, *conditions = (ctypes.c_void_p(row.ctypes.data) for row in sync)
             _system().pthread_mutex_init(lock, None)

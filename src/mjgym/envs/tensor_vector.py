@@ -92,11 +92,12 @@ class TensorVectorEnv(VectorEnv):
             initialize(task, simulation, rng)
 
         sample = scratch()
-        start(0, sample)
         if nconmax is None or njmax is None:
             sizes = measured(sample, start, substeps(task, model))
             nconmax = sizes.nconmax if nconmax is None else nconmax
             njmax = sizes.njmax if njmax is None else njmax
+        else:
+            start(0, sample)  # which tells what a start runs
         room = Buffers(nconmax, njmax)
         threads = options.start_threads
         if threads is None:  # a thread for Python alone would hold up this one
