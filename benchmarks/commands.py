@@ -24,7 +24,7 @@ import numpy as np
 from comparison import report
 from comparison.command import described
 
-from mjgym.cli.policies import NAMES, TRAINED, load_policy
+from mjgym.cli.policy_option import NAMES, TRAINED, load_policy
 from mjgym.describe.fingerprint import versions
 from mjgym.policies.network import begin
 from mjgym.tasks.legged.velocity import VELOCITY, Velocity

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from mjgym.sim import Single
-from mjgym.tasks.l2m import fast, skeleton
-from mjgym.tasks.l2m.fast import FastMusculoskeletal
+from mjgym.tasks.l2m import fast_musculoskeletal, skeleton
+from mjgym.tasks.l2m.fast_musculoskeletal import FastMusculoskeletal
 from mjgym.tasks.l2m.skeleton import COORDINATES, MUSCLES, SLIDES
 
 TARGET = Path(__file__).parents[1] / "assets/l2m/fast.toml"
@@ -461,7 +461,7 @@ class Contacts:
     """
 
     def __init__(self, folder: Path) -> None:
-        fast.fitted.cache_clear()
+        fast_musculoskeletal.fitted.cache_clear()
         self.body = FastMusculoskeletal()
         model = self.body.model().compile()
         self.simulation = Single(model)

@@ -57,7 +57,7 @@ MODULES = {
     "Readings and variation": ("mjgym.observables", "mjgym.variation"),
     "Locomotion": (
         *("mjgym.tasks.locomotion.walkers", "mjgym.tasks.locomotion.arenas"),
-        *("mjgym.tasks.locomotion.scene", "mjgym.mocap"),
+        *("mjgym.tasks.locomotion.walker_task", "mjgym.mocap"),
     ),
     "Adapters": (
         *("mjgym_compat.dm_env", "mjgym_compat.envpool", "mjgym_compat.lerobot"),

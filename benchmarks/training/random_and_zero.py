@@ -18,7 +18,7 @@ from typing import Any
 
 import mjgym
 from mjgym import registry
-from mjgym.cli.policies import load_policy
+from mjgym.cli.policy_option import load_policy
 from mjgym.util import atomic
 from mjgym_train import baselines, evaluation, tables
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.ids import known_ids
 from mjgym.cli.output import console, print_json, refusing, say, table
 
@@ -17,14 +17,14 @@ MOST_DRAWN = 2**31  # seeds that are drawn are below
 
 
 def verify(
-    ids: options.AnyIds = None,
+    ids: shared_options.AnyIds = None,
     seeds: Annotated[int, typer.Option(help="Episodes of each id.", min=1)] = 5,
     steps: Annotated[int, typer.Option(help="Control steps of an episode.", min=1)] = 200,
     seed: Annotated[
         int | None, typer.Option(help="Of the first episode; drawn by default.", min=0)
     ] = None,
     frames: Annotated[bool, typer.Option("--frames", help="Compare images of starts.")] = False,
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Step published environments and these side by side on this MuJoCo.
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from mjgym.sim.single import Single
 from mjgym_fast.machine_code import BETWEEN, FAILED, FIELD, Outputs, Result
-from mjgym_fast.recording import Entry, Hooks
 from mjgym_fast.stepping import Hook, SingleStepper, address
 from mjgym_fast.symbols import FLOAT, SINGLE
+from mjgym_fast.tracing import Entry, Hooks
 
 PROBES = 8  # random states; in the last one no number is finite
 FAR = 0.3  # their standard deviation from the start, rad or m, and of memory that starts at 0

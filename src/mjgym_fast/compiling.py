@@ -12,11 +12,11 @@ from mjgym.sim.single import Single
 from mjgym.task.models import compile_model
 from mjgym_fast import available
 from mjgym_fast.agreement import Agreement
+from mjgym_fast.compiled_loop import Order, step_text
 from mjgym_fast.library import engine
-from mjgym_fast.loop import Order, step_text
 from mjgym_fast.machine_code import Code, Function
-from mjgym_fast.recording import Recorder, Recording, places
 from mjgym_fast.stepping import BatchStepper, SingleStepper
+from mjgym_fast.tracing import Recorder, Recording, places
 
 MAX_OWN_GEOMS = 100  # an MjData of more would keep the memory of its most contacts for good
 ROUNDING = 1e-12  # of long sums between physics steps, relative to an entry's largest number

@@ -13,9 +13,9 @@ from mjgym.sim.batched_views import is_of_geoms
 from mjgym.sim.compiled import Outcome
 from mjgym.sim.engine import episode_field, get_field, quiet
 from mjgym.sim.views import View
-from mjgym_fast.loop import SLOTS
+from mjgym_fast.compiled_loop import SLOTS
 from mjgym_fast.machine_code import BAD_REWARD, DIVERGED, FAILED, NOT_FINITE, SIZE
-from mjgym_fast.recording import Entry
+from mjgym_fast.tracing import Entry
 from mjgym_fast.workers import Workers
 
 PARTS_PER_THREAD = 8

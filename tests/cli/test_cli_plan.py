@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from mjgym import datasets, planning, viewing
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.app import app
 from mjgym.cli.plan import FIRST_SEED
-from mjgym.cli.policies import load_policy
+from mjgym.cli.policy_option import load_policy
 
 ID = "dmc/point_mass-easy-v0"
 SMALL = ("--rollouts", 4, "--horizon", 0.1, "--steps", 4)
@@ -120,5 +120,5 @@ def test_wrong_words_are_refused(tmp_path: Path):
 
 
 def test_planners_are_completed():
-    assert options.beginning("m", planning.METHODS) == ["mppi"]
-    assert options.beginning("", planning.METHODS) == list(planning.METHODS)
+    assert shared_options.beginning("m", planning.METHODS) == ["mppi"]
+    assert shared_options.beginning("", planning.METHODS) == list(planning.METHODS)

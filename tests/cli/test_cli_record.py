@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from helpers.commands import SCRIPT, called, mjgym_, refused_call
 from helpers.small_process import run_on_full_disk
-from mjgym.cli import policies, record
+from mjgym.cli import policy_option, record
 from mjgym.cli.app import app
 from mjgym.rendering import film
 
@@ -406,7 +406,7 @@ class TestRefused:
 class TestPolicies:
     def test_random_stays_within_the_bounds_and_repeats(self):
         env = gymnasium.make("dmc/quadruped-walk-v0")
-        one, two = (policies.load_policy("random", env, seed=3) for _ in range(2))
+        one, two = (policy_option.load_policy("random", env, seed=3) for _ in range(2))
         actions = np.array([one(None) for _ in range(200)])
         assert np.array_equal(actions, [two(None) for _ in range(200)])
         assert all(env.action_space.contains(a.astype(np.float32)) for a in actions)

@@ -18,7 +18,7 @@ from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
 from mjgym.cli.bench import measure
-from mjgym.cli.policies import load_policy
+from mjgym.cli.policy_option import load_policy
 from mjgym.tasks.locomotion.soccer import scripted
 from mjgym_train import comparison
 from mjgym_train.run import Run

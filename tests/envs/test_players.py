@@ -289,7 +289,7 @@ def test_stable_baselines3_trains_on_players():
 
 
 def test_a_policy_for_each_team():
-    from mjgym.cli.policies import of_teams
+    from mjgym.cli.policy_option import of_teams
 
     id = "soccer/boxhead-1v1-v0"
     assert of_teams("random", id) == ("random", {})

@@ -10,7 +10,7 @@ import numpy as np
 from helpers.places import DATA
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
-from mjgym.tasks.legged.scene import LeggedTask
+from mjgym.tasks.legged.legged_task import LeggedTask
 
 FOLDER = DATA / "legged"
 PREFIX = "robot/"  # of the names in mjlab's models

@@ -1,6 +1,7 @@
 """Who may import whom, and what happens when the package is imported: nothing."""
 
 import ast
+import collections
 import functools
 import json
 import os
@@ -302,6 +303,20 @@ def test_a_circle_is_found(tmp_path):
     }.items():
         (package / f"{name}.py").write_text(text)
     assert circles(graph(tmp_path)) == [["mjgym.a", "mjgym.b", "mjgym.c"]]
+
+
+# What others name: the file of a command is called as the command, one of mjgym_compat as the
+# published module that it stands for. The place of a task's class is part of its fingerprint.
+NAMED_BY_OTHERS = {"mjgym_compat", "cli"}
+NAMED_TWICE = {"soccer"}
+
+
+def test_no_two_modules_have_the_same_name():
+    ours = [path for path in FILES if not NAMED_BY_OTHERS & set(path.relative_to(SOURCE).parts)]
+    files = [path.stem for path in ours if not path.stem.startswith("__")]
+    folders = {path.parent.name for path in ours}
+    names = collections.Counter([*files, *folders])
+    assert {name for name, count in names.items() if count > 1} == NAMED_TWICE
 
 
 def test_the_guide_has_these_layers():

@@ -7,9 +7,9 @@ pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"
 
 from mjgym.muscles.splines import Splines, cubic_spline
 from mjgym_fast.machine_code import FAILED, Code, Function, Outputs, Result
-from mjgym_fast.recording import inputs
 from mjgym_fast.stepping import Hook, address
 from mjgym_fast.symbols import Symbols, Trace, UntraceableError
+from mjgym_fast.tracing import inputs
 
 RNG = np.random.default_rng(0)
 A, B, SQUARE = RNG.normal(size=(6, 7)), RNG.normal(size=(7, 4)), RNG.normal(size=(5, 5))

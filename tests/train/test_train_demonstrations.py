@@ -14,7 +14,7 @@ from helpers.demonstrated import STEPS, Dataset
 from helpers.lanes import mostly_slow
 from helpers.training_runs import interrupted, mjgym_
 from mjgym import datasets
-from mjgym.cli.policies import spaces_complaint
+from mjgym.cli.policy_option import spaces_complaint
 from mjgym.datasets import About, DemonstrationError
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError, RunError

@@ -21,7 +21,7 @@ from mjgym.policies.network import Policy, PolicyError
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
-from mjgym_train import deployment, sim2sim
+from mjgym_train import deployed_controller, deployment
 
 GO1 = "legged/go1-velocity-v0"
 COMMAND = (0.4, 0.1, 0.2)
@@ -64,7 +64,7 @@ def both(folder: Path, id: str, policy: Policy, steps: int = STEPS) -> tuple[np.
     policy.begin()
     ours, start = by_package(id, policy, steps)
     deployment.write(folder, policy, id, {})
-    theirs, _, _ = sim2sim.Controller(folder).replay(COMMAND, steps, *start)
+    theirs, _, _ = deployed_controller.Controller(folder).replay(COMMAND, steps, *start)
     return ours, theirs
 
 
@@ -86,7 +86,7 @@ def test_the_loop_acts_as_the_environment_and_the_policy_do(tmp_path: Path) -> N
 def test_with_one_network_no_bit_differs(tmp_path: Path, id: str, gain: float, steps: int) -> None:
     """The graph acts in both: its rounding is all that sets the loop apart."""
     deployment.write(tmp_path / "robot", untrained(id, gain), id, {})
-    loop = sim2sim.Controller(tmp_path / "robot")
+    loop = deployed_controller.Controller(tmp_path / "robot")
 
     def act(observation: np.ndarray) -> np.ndarray:
         row = observation[None].astype(np.float32)
@@ -179,8 +179,8 @@ def test_joint_damping_and_limits_are_those_of_the_model(tmp_path: Path) -> None
 def test_a_changed_file_is_refused(deployed: Path, tmp_path: Path, name: str) -> None:
     folder = shutil.copytree(deployed, tmp_path / "changed")
     (folder / name).write_bytes((folder / name).read_bytes() + b" ")
-    with pytest.raises(sim2sim.MismatchError, match=f"checksum: {name}"):
-        sim2sim.Controller(folder)
+    with pytest.raises(deployed_controller.MismatchError, match=f"checksum: {name}"):
+        deployed_controller.Controller(folder)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +201,8 @@ def test_a_changed_description_is_refused(
 ) -> None:
     folder = shutil.copytree(deployed, tmp_path / "changed")
     change(folder, described(folder) | {key: value})
-    with pytest.raises(sim2sim.MismatchError, match=named):
-        sim2sim.Controller(folder)
+    with pytest.raises(deployed_controller.MismatchError, match=named):
+        deployed_controller.Controller(folder)
 
 
 def reordered(about: dict[str, Any], name: str) -> None:
@@ -224,8 +224,8 @@ def test_another_order_or_an_entry_less_is_refused(
     about = described(folder)
     changed(about)
     change(folder, about)
-    with pytest.raises(sim2sim.MismatchError, match=named):
-        sim2sim.Controller(folder)
+    with pytest.raises(deployed_controller.MismatchError, match=named):
+        deployed_controller.Controller(folder)
 
 
 def test_another_order_of_actuators_is_refused(deployed: Path, tmp_path: Path) -> None:
@@ -239,8 +239,8 @@ def test_another_order_of_actuators_is_refused(deployed: Path, tmp_path: Path) -
     lines[first], lines[second] = lines[second], lines[first]
     (folder / "go1.xml").write_text("".join(lines))
     change(folder, described(folder), "go1.xml")
-    with pytest.raises(sim2sim.MismatchError, match="actuator order"):
-        sim2sim.Controller(folder)
+    with pytest.raises(deployed_controller.MismatchError, match="actuator order"):
+        deployed_controller.Controller(folder)
 
 
 def test_a_file_without_a_checksum_is_refused(deployed: Path, tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_file_without_a_checksum_is_refused(deployed: Path, tmp_path: Path) ->
 
 def test_the_loop_needs_nothing_of_this_package(deployed: Path, tmp_path: Path) -> None:
     """Its file alone, in a Python that finds no package of this project."""
-    shutil.copy(sim2sim.__file__, tmp_path / "loop.py")
+    shutil.copy(deployed_controller.__file__, tmp_path / "loop.py")
     code = (
         "import sys\n"
         f"sys.path.insert(0, {str(tmp_path)!r})\n"
@@ -264,7 +264,7 @@ def test_the_loop_needs_nothing_of_this_package(deployed: Path, tmp_path: Path) 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "20\n", done.stderr
-    assert len(Path(sim2sim.__file__).read_text().splitlines()) <= 100
+    assert len(Path(deployed_controller.__file__).read_text().splitlines()) <= 100
 
 
 class TestCommands:

@@ -9,11 +9,11 @@ from mjgym.policies import network
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
 from mjgym_train.learn import algorithms
+from mjgym_train.learn.action_distributions import Categorical, bins_of, values_of
 from mjgym_train.learn.algorithms.dqn import DQN, DQNConfig
 from mjgym_train.learn.algorithms.rainbow import Rainbow, RainbowConfig
 from mjgym_train.learn.algorithms.reinforce import Reinforce, ReinforceConfig
 from mjgym_train.learn.buffer import Batch
-from mjgym_train.learn.distributions import Categorical, bins_of, values_of
 from mjgym_train.learn.networks import NoisyLinear
 from mjgym_train.learn.prioritized import FLOOR, PrioritizedBuffer, SumTree
 from mjgym_train.learn.rollout import Rollout

@@ -12,7 +12,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 WITHOUT_TORCH = sorted(
     path for name in ("mjgym/policies", "mjgym_train") for path in (SOURCE / name).glob("*.py")
 )
-NEEDS_EXTRA = "sim2sim"  # of the extra [deploy], imported by its command
+NEEDS_EXTRA = "deployed_controller"  # of the extra [deploy], imported by its command
 
 
 def name_of(path):

@@ -11,7 +11,7 @@ import torch
 from helpers import training_runs
 from helpers.lanes import mostly_slow
 from helpers.training_runs import ID, SMALL, assert_equal, interrupted, mjgym_, weights
-from mjgym.cli.policies import load_policy
+from mjgym.cli.policy_option import load_policy
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym.util.packaged import assets
 from mjgym_train import config, evaluation, metrics

@@ -10,7 +10,7 @@ import torch
 from helpers import training_runs
 from helpers.stories import Story
 from helpers.training_runs import SMALL, assert_equal, mjgym_, weights
-from mjgym.cli.policies import load_policy
+from mjgym.cli.policy_option import load_policy
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config

@@ -26,8 +26,8 @@ import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
 from helpers.lanes import mostly_nightly
-from mjgym.cli import fields
-from mjgym.cli.policies import arguments_for, load_policy, spaces_complaint
+from mjgym.cli import task_arguments
+from mjgym.cli.policy_option import arguments_for, load_policy, spaces_complaint
 from mjgym.policies import trained
 from mjgym.policies.network import Policy
 from mjgym_train import evaluation, score_table
@@ -90,11 +90,11 @@ class TestOfThePackage:
         """With the arguments that it was scored with, unless the user sets others."""
         id = "l2m/walk_around-v0"
         assert arguments_for("random", id) == {}
-        env = fields.make(id, None, **arguments_for("trained", id))
+        env = task_arguments.make(id, None, **arguments_for("trained", id))
         assert env.unwrapped.task.seen_field == "sink"
         action = load_policy("trained", env)(env.reset(seed=0)[0])
         assert env.action_space.contains(action.astype(np.float32))
-        other = fields.make(id, ["seen_field=map"], **arguments_for("trained", id))
+        other = task_arguments.make(id, ["seen_field=map"], **arguments_for("trained", id))
         with pytest.raises(typer.BadParameter, match="it was trained with seen_field='sink'"):
             load_policy("trained", other)
 
@@ -344,7 +344,7 @@ class TestPlaying:
         assert f"it was trained on {ID} (mine:Cartpole), here is {ID}" in self.refused(ID)
 
     def test_it_acts_in_one_environment_and_in_a_batch(self, run, tmp_path, monkeypatch):
-        from mjgym.cli.policies import load_policy
+        from mjgym.cli.policy_option import load_policy
 
         shelf(monkeypatch, tmp_path / "policies", run)
         env, envs = gymnasium.make(ID), gymnasium.make_vec(ID, 3, dtype="float64")

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from mjgym import planning
-from mjgym.cli.policies import load_policy
+from mjgym.cli.policy_option import load_policy
 from mjgym.viewing import Progress, Report, Session
 from mjgym.viewing.session import MEASURED
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import options, output
+from mjgym.cli import output, shared_options
 from mjgym.cli.ids import completed, known_ids
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install
@@ -37,7 +37,7 @@ def bench(
     device: Annotated[
         str, typer.Option(help="Device of --backend warp: cuda, cuda:<number> or cpu.")
     ] = "cuda",
-    json: options.Json = False,
+    json: shared_options.Json = False,
     out: Annotated[
         Path | None, typer.Option(help="Write the JSON to this file.", dir_okay=False)
     ] = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli import fields, options
+from mjgym.cli import shared_options, task_arguments
 from mjgym.cli.ids import ModuleError, completed, ids_of
 from mjgym.cli.output import NARROW, console, print_json, reserved, table
 
@@ -24,8 +24,8 @@ def check(
             help='An id, "module:id", or a module or .py file: all ids that it registers.',
         ),
     ],
-    set: options.Settings = None,
-    json: options.Json = False,
+    set: shared_options.Settings = None,
+    json: shared_options.Json = False,
 ) -> None:
     """Test a task: determinism, single against batch, snapshots, finite numbers, names, and more.
 
@@ -56,8 +56,8 @@ def _findings(ids: list[str], settings: list[str]) -> "list[Finding]":
     with console(stderr=True).status("checking") as status:
         for id in ids:
             status.update(f"checking {id}")
-            with fields.refused(id, TypeError):  # no such argument
-                findings += checks.check(id, **fields.arguments(id, settings))
+            with task_arguments.refused(id, TypeError):  # no such argument
+                findings += checks.check(id, **task_arguments.arguments(id, settings))
     return findings
 
 

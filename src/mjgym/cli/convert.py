@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.ids import import_named
 from mjgym.cli.output import fail, progress, say
 from mjgym.util.plurals import counted
@@ -20,7 +20,7 @@ NAMES = 'a path that ends with ".hdf5" (robomimic), "lerobot:NAME", or Minari\'s
 def convert(
     source: Annotated[str, typer.Argument(metavar="IN", help=f"A dataset: {NAMES}.")],
     target: Annotated[str, typer.Argument(metavar="OUT", help="The new dataset, likewise.")],
-    module: options.Module = None,
+    module: shared_options.Module = None,
 ) -> None:
     """Write a dataset of episodes in another format: Minari, robomimic's HDF5 or LeRobot's.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mjgym.cli.ids import completed, known_id
-from mjgym.cli.policies import RANDOM, load_policy
+from mjgym.cli.policy_option import RANDOM, load_policy
 
 
 def demo(

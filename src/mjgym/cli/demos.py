@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym.cli import fields, options
+from mjgym.cli import shared_options, task_arguments
 from mjgym.cli.convert import kept
 from mjgym.cli.ids import ID
 from mjgym.cli.output import progress, refusing, say
-from mjgym.cli.policies import (
+from mjgym.cli.policy_option import (
     RANDOM,
     SCRIPTED,
     TRAINED,
@@ -50,7 +50,7 @@ def demos(
         Literal["successes", "all"] | None,
         typer.Option(help="Which episodes to keep. Default: all of networks and random actions."),
     ] = None,
-    seed: options.Seed = 0,
+    seed: shared_options.Seed = 0,
     after: Annotated[
         int, typer.Option(min=0, help="Control steps after success, with which an episode ends.")
     ] = 5,
@@ -83,7 +83,7 @@ def demos(
     envs: Annotated[
         int | None, typer.Option("--num-envs", min=1, help="Sub-environments at once.")
     ] = None,
-    set: options.Settings = None,
+    set: shared_options.Settings = None,
 ) -> None:
     """Record demonstrations of a task's scripted policy, of a planner, or of a trained policy.
 
@@ -117,9 +117,9 @@ def demos(
             "render_quality": quality,
         }
     with (
-        contextlib.closing(fields.make(id, set, **arguments)) as env,
+        contextlib.closing(task_arguments.make(id, set, **arguments)) as env,
         contextlib.closing(
-            fields.make(id, set, envs, **arguments, autoreset_mode="Disabled")
+            task_arguments.make(id, set, envs, **arguments, autoreset_mode="Disabled")
         ) as batch,
     ):
         policy, author = _expert(expert, env, batch, set, seed, scored)
@@ -178,7 +178,8 @@ def _expert(
     if name == RANDOM:
         seeds = itertools.count(seed)
         return _EachItsOwn([_Random(env, seeds) for _ in range(count)]), "random actions"
-    with contextlib.closing(fields.make(id, settings, **scored)) as flat:  # as networks observe
+    flat = task_arguments.make(id, settings, **scored)  # as networks observe
+    with contextlib.closing(flat):
         found = network(name, flat)
     if found is None:
         from mjgym.planning import Planner

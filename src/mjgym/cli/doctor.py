@@ -4,13 +4,13 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.diagnosis import examine
 from mjgym.cli.output import console, facts, print_json, table
 
 
 def doctor(
-    json: options.Json = False,
+    json: shared_options.Json = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with status 1 if there is a problem.")
     ] = False,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.ids import known_ids
 from mjgym.cli.output import console, print_json, refusing, say, table
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fingerprint(
-    ids: options.AnyIds = None,
+    ids: shared_options.AnyIds = None,
     write: Annotated[
         Path | None, typer.Option(help="Record trajectories into this file.", dir_okay=False)
     ] = None,
@@ -23,7 +23,7 @@ def fingerprint(
         Path | None,
         typer.Option(help="Compare with the trajectories of this file.", exists=True),
     ] = None,
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Name every id whose dynamics differ between two engines, machines or installations.
 

@@ -3,7 +3,7 @@
 import itertools
 from typing import TYPE_CHECKING, Annotated, Any
 
-from mjgym.cli import fields, options
+from mjgym.cli import shared_options, task_arguments
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, print_json, reserved, table
 from mjgym.util.plurals import counted
@@ -24,7 +24,9 @@ _SIZES = {
 }
 
 
-def info(id: Annotated[str, ID], set: options.Settings = None, json: options.Json = False) -> None:
+def info(
+    id: Annotated[str, ID], set: shared_options.Settings = None, json: shared_options.Json = False
+) -> None:
     """Describe a task: its file, every number of its spaces, reward, start and arguments."""
     with reserved(json):
         data = about(id, set or [])
@@ -39,7 +41,7 @@ def about(id: str, settings: list[str]) -> dict[str, Any]:
     import mjgym
     from mjgym.policies import trained
 
-    env = fields.make(id, settings)
+    env = task_arguments.make(id, settings)
     registered = mjgym.registry.registration(id)
     learned = not settings and id in trained.ids()
     return {

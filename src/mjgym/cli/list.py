@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli import options, output
+from mjgym.cli import output, shared_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,7 +26,7 @@ def list_(
         list[str] | None,
         typer.Option("--tag", "-t", help="Only ids with this tag; repeat to require several."),
     ] = None,
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """List ids with sizes, time limits, tags and summaries; what a terminal has no room for is cut.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.output import console, failing, fits, print_json, refusing, say, table
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def check(
     files: Annotated[
         list[Path], typer.Argument(metavar="FILE", help="MJCF or URDF files, each a model.")
     ],
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Report problems of models, with file, line and the nearest valid keyword.
 
@@ -63,7 +63,7 @@ def diff(
         float, typer.Option(min=0, help="Tolerance of numbers, relative above 1.")
     ] = 1e-9,
     derived: Annotated[bool, typer.Option("--derived", help="Include derived fields.")] = False,
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Compare two compiled models by element and field.
 

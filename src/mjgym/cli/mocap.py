@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.output import console, facts, fail, print_json, refusing
 
 AMC = ".amc"
@@ -39,7 +39,7 @@ def mocap(
             " this folder.",
         ),
     ] = None,
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Describe motion-capture files, and export them as states of the CMU humanoid of 2020.
 

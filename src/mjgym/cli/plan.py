@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from mjgym.cli import fields, options
+from mjgym.cli import shared_options, task_arguments
 from mjgym.cli.convert import NAMES, kept
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, refusing
-from mjgym.cli.policies import planners
+from mjgym.cli.policy_option import planners
 from mjgym.cli.record import filming
 from mjgym.util.plurals import counted
 
@@ -29,7 +29,7 @@ def plan(
             "--planner",
             metavar="METHOD",
             help='"random_shooting", "predictive_sampling", "cem", "mppi" or "ilqg".',
-            autocompletion=lambda incomplete: options.beginning(incomplete, planners()),
+            autocompletion=lambda incomplete: shared_options.beginning(incomplete, planners()),
         ),
     ] = "mppi",
     horizon: Annotated[float, typer.Option(min=0.0, help="In seconds.")] = 0.6,
@@ -53,7 +53,7 @@ def plan(
     steps: Annotated[
         int | None, typer.Option(min=1, help="Largest number of control steps per episode.")
     ] = None,
-    seed: options.Seed = FIRST_SEED,
+    seed: shared_options.Seed = FIRST_SEED,
     out: Annotated[
         Path | None,
         typer.Option(help="A film of the first episode: .mp4, .webp or .gif.", dir_okay=False),
@@ -62,7 +62,7 @@ def plan(
         str | None,
         typer.Option(metavar="NAME", help=f"Record the episodes in this dataset: {NAMES}."),
     ] = None,
-    set: options.Settings = None,
+    set: shared_options.Settings = None,
 ) -> None:
     """Act by planning with the task as its own model, and print the returns.
 
@@ -75,7 +75,7 @@ def plan(
     settings = {name: value for name, value in shown.items() if value is not None}
     lines = console()
     with contextlib.ExitStack() as stack:
-        env = fields.make(id, set)
+        env = task_arguments.make(id, set)
         stack.callback(env.close)
         planner = _planner(
             env, method, learned, horizon=horizon, spacing=spacing, every=every, **settings

@@ -9,10 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym.cli import fields, options
+from mjgym.cli import shared_options, task_arguments
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, failing, progress, require_folder
-from mjgym.cli.policies import SCRIPTED, PolicyError, arguments_for, chosen, load_policy, of_teams
+from mjgym.cli.policy_option import (
+    SCRIPTED,
+    PolicyError,
+    arguments_for,
+    chosen,
+    load_policy,
+    of_teams,
+)
 from mjgym.policies.network import begin
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install
@@ -42,17 +49,17 @@ def record(
     envs: Annotated[
         int, typer.Option("--num-envs", min=1, help="Sub-environments, shown as tiles.")
     ] = 1,
-    policy: options.Policy = None,
-    seed: options.Seed = 0,
-    camera: options.Camera = None,
-    show: options.Show = None,
-    groups: options.Groups = None,
+    policy: shared_options.Policy = None,
+    seed: shared_options.Seed = 0,
+    camera: shared_options.Camera = None,
+    show: shared_options.Show = None,
+    groups: shared_options.Groups = None,
     width: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 320,
     height: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 240,
     quality: Annotated[
         Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
     ] = "reference",
-    set: options.Settings = None,
+    set: shared_options.Settings = None,
     visualize_reward: Annotated[
         bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
     ] = False,
@@ -78,16 +85,16 @@ def record(
         )
     policy, opponent = of_teams(chosen(policy, context), id)
     drawing: dict[str, Any] = {
-        "camera": options.camera_of(camera),
+        "camera": shared_options.camera_of(camera),
         "width": width,
         "height": height,
         "render_quality": quality,
         "visualize_reward": visualize_reward,
         "show": None,
         "groups": None,
-        **options.overlay_of(show, groups),
+        **shared_options.overlay_of(show, groups),
     }
-    made = fields.make(
+    made = task_arguments.make(
         id,
         set,
         envs if envs > 1 else None,

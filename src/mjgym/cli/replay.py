@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import options, viewers
+from mjgym.cli import shared_options, viewers
 from mjgym.cli.convert import NAMES
 from mjgym.cli.ids import import_named
 from mjgym.cli.output import say
@@ -17,11 +17,11 @@ def replay(
     check: Annotated[
         bool, typer.Option("--check", help="Compare every step bit for bit, without a display.")
     ] = False,
-    module: options.Module = None,
-    camera: options.Camera = None,
-    web: options.Web = None,
-    port: options.Port = None,
-    host: options.Host = options.LOOPBACK,
+    module: shared_options.Module = None,
+    camera: shared_options.Camera = None,
+    web: shared_options.Web = None,
+    port: shared_options.Port = None,
+    host: shared_options.Host = shared_options.LOOPBACK,
 ) -> None:
     """Replay recorded episodes in a window or a browser, or check them.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from mjgym.cli import fields, options, policies, viewers
+from mjgym.cli import policy_option, shared_options, task_arguments, viewers
 from mjgym.cli.convert import NAMES, kept
 from mjgym.cli.ids import ID
 from mjgym.cli.output import refusing, say
@@ -25,13 +25,13 @@ def teleop(
     policy: Annotated[
         str,
         typer.Option(help="Of a legged robot: it follows the command that you give."),
-    ] = policies.TRAINED,
-    seed: options.Seed = 0,
-    camera: options.Camera = None,
-    web: options.Web = None,
-    port: options.Port = None,
-    host: options.Host = options.LOOPBACK,
-    set: options.Settings = None,
+    ] = policy_option.TRAINED,
+    seed: shared_options.Seed = 0,
+    camera: shared_options.Camera = None,
+    web: shared_options.Web = None,
+    port: shared_options.Port = None,
+    host: shared_options.Host = shared_options.LOOPBACK,
+    set: shared_options.Settings = None,
 ) -> None:
     """Drive a robot with keyboard, gamepad or SpaceMouse, in a window or a browser.
 
@@ -49,7 +49,7 @@ def teleop(
     from mjgym import datasets, viewing
     from mjgym.viewing import driving, recorded
 
-    env = fields.make(id, set)
+    env = task_arguments.make(id, set)
     with contextlib.ExitStack() as stack:
         stack.enter_context(viewers.shown())
         stack.callback(env.close)
@@ -61,10 +61,10 @@ def teleop(
                 stack.callback(other.close)
             driver: driving.Driver | driving.Commander
             if hasattr(task, "commanded"):
-                act = policies.load_policy(policy, env, seed=seed)
+                act = policy_option.load_policy(policy, env, seed=seed)
                 driver = driving.Commander(env, act, device=other)
             else:
-                if policy != policies.TRAINED:
+                if policy != policy_option.TRAINED:
                     raise typer.BadParameter(
                         f"no policy follows your commands in {id}", param_hint="'--policy'"
                     )

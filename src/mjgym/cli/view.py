@@ -5,27 +5,27 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli import fields, options, viewers
+from mjgym.cli import shared_options, task_arguments, viewers
 from mjgym.cli.ids import ID
-from mjgym.cli.policies import arguments_for, chosen, load_policy, of_teams
+from mjgym.cli.policy_option import arguments_for, chosen, load_policy, of_teams
 
 
 def view(
     context: typer.Context,
     id: Annotated[str, ID],
-    policy: options.Policy = None,
-    seed: options.Seed = 0,
-    camera: options.Camera = None,
-    show: options.Show = None,
-    groups: options.Groups = None,
+    policy: shared_options.Policy = None,
+    seed: shared_options.Seed = 0,
+    camera: shared_options.Camera = None,
+    show: shared_options.Show = None,
+    groups: shared_options.Groups = None,
     envs: Annotated[
         int,
         typer.Option("--num-envs", min=1, help="Sub-environments; 2 or more need mjviser."),
     ] = 1,
-    web: options.Web = None,
-    port: options.Port = None,
-    host: options.Host = options.LOOPBACK,
-    set: options.Settings = None,
+    web: shared_options.Web = None,
+    port: shared_options.Port = None,
+    host: shared_options.Host = shared_options.LOOPBACK,
+    set: shared_options.Settings = None,
 ) -> None:
     """Watch a task in real time while a policy acts, in a window or a browser.
 
@@ -40,9 +40,9 @@ def view(
     if envs > 1 and web is False:
         raise typer.BadParameter("--num-envs shows a page; leave out --native.")
     policy, opponent = of_teams(chosen(policy, context), id)
-    drawing = {"camera": options.camera_of(camera), "show": None, "groups": None}
-    drawing |= options.overlay_of(show, groups)
-    env = fields.make(
+    drawing = {"camera": shared_options.camera_of(camera), "show": None, "groups": None}
+    drawing |= shared_options.overlay_of(show, groups)
+    env = task_arguments.make(
         id,
         set,
         envs if envs > 1 else None,

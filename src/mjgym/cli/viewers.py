@@ -6,8 +6,8 @@ import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from mjgym.cli.options import camera_of
 from mjgym.cli.output import console, facts, refusing
+from mjgym.cli.shared_options import camera_of
 
 if TYPE_CHECKING:
     from mjgym.task.viewpoint import Viewpoint

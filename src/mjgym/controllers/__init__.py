@@ -3,7 +3,10 @@
 from mjgym.controllers.chain import Chain
 from mjgym.controllers.composite import Composite
 from mjgym.controllers.controller import Controller, State, controllers, make
-from mjgym.controllers.inverse_kinematics import InverseKinematicsPose, InverseKinematicsWholeBody
+from mjgym.controllers.differential_inverse_kinematics import (
+    InverseKinematicsPose,
+    InverseKinematicsWholeBody,
+)
 from mjgym.controllers.joint import JointPosition, JointTorque, JointVelocity
 from mjgym.controllers.operational_space import OperationalSpacePose, OperationalSpacePosition
 

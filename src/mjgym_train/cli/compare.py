@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.output import console, print_json, refusing, require_folder, say, table
 from mjgym.util.packaged import install
 
@@ -33,7 +33,7 @@ def compare(
         Path | None,
         typer.Option(help="Write curves and final scores to this file.", dir_okay=False),
     ] = None,
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Compare runs: scores per task with intervals over seeds, and interquartile means over tasks.
 

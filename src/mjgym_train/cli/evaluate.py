@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mjgym.cli import options
+from mjgym.cli import shared_options
 from mjgym.cli.output import console, facts, failing, print_json, refusing, reserved
-from mjgym.cli.policies import spaces_complaint
+from mjgym.cli.policy_option import spaces_complaint
 from mjgym_train.cli.seeds import seeds_of
 from mjgym_train.cli.subjects import HINT, SUBJECT, Id, Subject, subject_of
 from mjgym_train.cli.train import Trust
@@ -35,7 +35,7 @@ def evaluate(
         str | None, typer.Option(help="Registers the task, instead of the one in config.yaml.")
     ] = None,
     trust: Trust = False,
-    json: options.Json = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Score a policy: 100 episodes with the same seeds every time, without noise.
 

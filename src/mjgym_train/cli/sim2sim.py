@@ -44,7 +44,7 @@ def sim2sim(
     if not all(map(math.isfinite, command)):
         raise typer.BadParameter(f"three finite numbers, got {command}", param_hint="'--command'")
     from mjgym.mjcf.lint.refusals import silence
-    from mjgym_train.sim2sim import Controller, MismatchError
+    from mjgym_train.deployed_controller import Controller, MismatchError
 
     place = folder / "deploy.yaml"
     try:

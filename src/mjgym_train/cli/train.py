@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mjgym.cli import fields, options
+from mjgym.cli import shared_options, task_arguments
 from mjgym.cli.ids import ANY_ID, MODULE, import_named, load
 from mjgym.cli.output import console, facts, progress, refusing, require, say
 from mjgym.util import code_references
@@ -33,7 +33,7 @@ PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
 
 
 def _algorithms(incomplete: str) -> list[str]:
-    return options.beginning(incomplete, list(ALGORITHMS))
+    return shared_options.beginning(incomplete, list(ALGORITHMS))
 
 
 def _settings(context: typer.Context, incomplete: str) -> list[str]:
@@ -44,7 +44,7 @@ def _settings(context: typer.Context, incomplete: str) -> list[str]:
         config = algorithms.find(str(context.params.get("algorithm") or "")).Config
     except (ConfigError, ImportError):  # torch may be missing
         return []
-    return options.beginning(incomplete, [f"{f.name}=" for f in dataclasses.fields(config)])
+    return shared_options.beginning(incomplete, [f"{f.name}=" for f in dataclasses.fields(config)])
 
 
 Trust = Annotated[
@@ -71,7 +71,7 @@ def train(
             autocompletion=_settings,
         ),
     ] = None,
-    set: options.Settings = None,
+    set: shared_options.Settings = None,
     config: Annotated[
         list[Path] | None,
         typer.Option(
@@ -169,7 +169,10 @@ def train(
             raise typer.BadParameter(complaint)
     files = [_settings_file(path) for path in config or []]
     # In config.yaml and in settings, arguments of the task stand below "env".
-    settings = [*(settings or []), *(f"env.{n}={text}" for n, text in fields.pairs(set).items())]
+    settings = [
+        *(settings or []),
+        *(f"env.{n}={text}" for n, text in task_arguments.pairs(set).items()),
+    ]
     budgets = {"steps": steps, "minutes": minutes, "cpu_minutes": cpu_minutes}
     numbers = {"data": data, "seed": seed, **budgets}
     given = {name: value for name, value in numbers.items() if value is not None}

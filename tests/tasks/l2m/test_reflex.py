@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from helpers.body_records import EPISODES, episodes
-from mjgym.cli.policies import load_policy
+from mjgym.cli.policy_option import load_policy
 from mjgym.tasks.l2m.reflex import BALANCE, CONTACT, START, Reflexes, looked_at, parameters
 
 DISTANCE = 35.3  # m, that it walks in OpenSim in 25 s

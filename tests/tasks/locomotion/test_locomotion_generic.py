@@ -13,7 +13,7 @@ from helpers.places import BENCHMARKS, DATA
 from helpers.rollouts import actions_for, equal, row
 from helpers.suite import gymnasium_checker
 from mjgym import registry
-from mjgym.tasks.locomotion.scene import EYE
+from mjgym.tasks.locomotion.walker_task import EYE
 from mjgym.tasks.locomotion.walkers import find_walker
 
 PREFIX = "walker/"  # of all names of a walker that is alone in its scene

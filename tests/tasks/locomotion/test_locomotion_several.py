@@ -11,7 +11,7 @@ from mjgym.envs.vector import VectorEnv
 from mjgym.rotations import about_z
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
-from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walker_task import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 
 KINDS = {

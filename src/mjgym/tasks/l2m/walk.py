@@ -20,7 +20,7 @@ from mjgym.mjcf import Spec
 from mjgym.sim import SingleView, View
 from mjgym.task import Action, Arrays, Model, Signal, Task, register_variants, variant
 from mjgym.tasks.l2m import shaping
-from mjgym.tasks.l2m.fast import FastMusculoskeletal
+from mjgym.tasks.l2m.fast_musculoskeletal import FastMusculoskeletal
 from mjgym.tasks.l2m.musculoskeletal import (
     ACTION_TO_MODEL,
     COORDINATES,

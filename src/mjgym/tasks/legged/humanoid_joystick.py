@@ -17,7 +17,7 @@ from mjgym.rotations import norm, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row, uniform_columns
+from mjgym.tasks.legged.legged_task import FLOOR, FOREVER, ROOT, drawn_row, uniform_columns
 from mjgym.variation import Uniform, factor, shared
 
 # Servos: stiffness (N m/rad) and damping (N m s/rad) of all joints but those with these names.

@@ -15,7 +15,7 @@ from mjgym.mjcf import Spec, add, assign
 from mjgym.rotations import norm, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Action, Arrays, Model, Signal, vector_names
-from mjgym.tasks.legged.scene import FLOOR, ROOT, CommandedTask, servo_actions
+from mjgym.tasks.legged.legged_task import FLOOR, ROOT, CommandedTask, servo_actions
 from mjgym.variation import Uniform, factor
 
 SCALE = 0.5  # rad, offset of a target per unit of action

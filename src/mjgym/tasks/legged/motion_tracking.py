@@ -37,8 +37,8 @@ from mjgym.rotations import (
 )
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register, vector_names
+from mjgym.tasks.legged.legged_task import ROOT
 from mjgym.tasks.legged.motions import Motion, load_motion
-from mjgym.tasks.legged.scene import ROOT
 from mjgym.tasks.legged.servos import ITSELF, ServoTask, hard_steps, servos_of
 from mjgym.variation import Distribution, Uniform
 

@@ -15,7 +15,7 @@ from mjgym.rotations import squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.scene import FLOOR, FOREVER, ROOT, drawn_row
+from mjgym.tasks.legged.legged_task import FLOOR, FOREVER, ROOT, drawn_row
 from mjgym.variation import Uniform, factor, offset
 
 STIFFNESS, DAMPING, ROTOR = 35.0, 0.5, 0.005  # N m/rad, N m s/rad, kg m^2

@@ -18,7 +18,7 @@ from mjgym.rotations import XX, YX, norm, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register_variants, variant
 from mjgym.tasks.legged import patches
-from mjgym.tasks.legged.scene import FLOOR, FORCE, add_floor
+from mjgym.tasks.legged.legged_task import FLOOR, FORCE, add_floor
 from mjgym.tasks.legged.servos import hard_steps
 from mjgym.tasks.legged.velocity import HIGHEST, NOISE, UP, Velocity
 

@@ -18,7 +18,7 @@ from mjgym.robots.legged_robots import LeggedRobot
 from mjgym.rotations import norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Action, Arrays, Model
-from mjgym.tasks.legged.scene import ROOT, LeggedTask, drawn_row, servo_actions
+from mjgym.tasks.legged.legged_task import ROOT, LeggedTask, drawn_row, servo_actions
 from mjgym.variation import Distribution, Uniform, offset, shared
 
 # Servos: critically damped twice over, at this frequency, for the rotor alone.

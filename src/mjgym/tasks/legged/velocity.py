@@ -17,7 +17,7 @@ from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, norm, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register_variants, variant, vector_names
-from mjgym.tasks.legged.scene import (
+from mjgym.tasks.legged.legged_task import (
     COUNT,
     FLOOR,
     FORCE,

@@ -10,7 +10,7 @@ from mjgym.resets import unit_vector
 from mjgym.rewards import ramp
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register_variants, variant
-from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walker_task import Scene
 
 RADIUS = 6.0  # m, from the middle to the bowl's rim
 UPRIGHT = math.cos(math.radians(30))  # cosine of the tilt that counts as upright

@@ -7,7 +7,7 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register, register_variants, variant
-from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walker_task import Scene
 
 NEAR = 1.0  # m, from the target, seen from above
 SPREAD = 4.0  # m, half-range of the initial positions of walker and target each way

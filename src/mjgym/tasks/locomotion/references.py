@@ -14,7 +14,7 @@ from mjgym.arrays import Array, namespace
 from mjgym.mjcf import without_textures
 from mjgym.rotations import conjugate, product
 from mjgym.sim import Single, SingleView
-from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walker_task import Scene
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, register_variants, variant
-from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walker_task import Scene
 
 HUMAN: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5, "ends_on_fall": True}
 QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}

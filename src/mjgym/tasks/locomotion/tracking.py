@@ -14,7 +14,7 @@ from mjgym.rotations import angle_between, to_local, turn_between
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.locomotion.references import References, appendages, references
-from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walker_task import Scene
 from mjgym.util.values import positive, whole_number
 
 CLIP, START = range(2)  # of userdata: index of the clip, first frame of the episode

@@ -9,7 +9,7 @@ from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
-from mjgym.tasks.locomotion.scene import Scene
+from mjgym.tasks.locomotion.walker_task import Scene
 from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 
 WAITING, TOUCHED, DONE, TOO_SOON, TOO_LATE = range(5)  # the states of the task

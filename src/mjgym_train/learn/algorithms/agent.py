@@ -14,8 +14,8 @@ from mjgym.policies.network import AnyPolicy, Policy, Valuation
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train.config import Config as AnyConfig
 from mjgym_train.config import EncoderSettings
+from mjgym_train.learn.action_distributions import values_of
 from mjgym_train.learn.collector import Size
-from mjgym_train.learn.distributions import values_of
 from mjgym_train.learn.named_classes import made_of_torch
 from mjgym_train.learn.networks import arrays, plain
 from mjgym_train.learn.normalization import Normalizer

@@ -24,12 +24,12 @@ from torch import Tensor, nn
 from mjgym.policies.network import Policy, Valuation
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import Bins, OffPolicyConfig, Share, fixed
+from mjgym_train.learn.action_distributions import BANG_OFF_BANG, bins_of, values_of
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
 from mjgym_train.learn.critics import Categorical
-from mjgym_train.learn.distributions import BANG_OFF_BANG, bins_of, values_of
 from mjgym_train.learn.networks import Critics
 
 

@@ -17,11 +17,11 @@ from torch import Tensor, nn
 
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import Bounds, OfflineReplaySettings, OffPolicyConfig, Positive
+from mjgym_train.learn.action_distributions import Gaussian
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.buffer import Batch
 from mjgym_train.learn.collector import Size
-from mjgym_train.learn.distributions import Gaussian
 from mjgym_train.learn.networks import Actor, perceptron
 
 LOG_DEVIATION = (-5.0, 2.0)  # bounds of the policy's

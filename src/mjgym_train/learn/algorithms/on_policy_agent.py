@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from mjgym.policies.network import Policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train.config import OnPolicyConfig
+from mjgym_train.learn.action_distributions import Categorical, Gaussian
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
 from mjgym_train.learn.collector import Size
-from mjgym_train.learn.distributions import Categorical, Gaussian
 from mjgym_train.learn.networks import Actor, perceptron
 from mjgym_train.learn.rollout import Rollout
 

@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import torch
 
 from mjgym_train.config import OnPolicyConfig
+from mjgym_train.learn.action_distributions import BANG_OFF_BANG
 from mjgym_train.learn.algorithms.agent import Metrics
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
-from mjgym_train.learn.distributions import BANG_OFF_BANG
 from mjgym_train.learn.rollout import Rollout, advantages
 
 

@@ -9,7 +9,7 @@ import typer
 
 from mjgym.cli.ids import completed, find_id
 from mjgym.cli.output import refusing
-from mjgym.cli.policies import DEFAULT, HELP, NAMES, planners
+from mjgym.cli.policy_option import DEFAULT, HELP, NAMES, planners
 
 RUNS = Path("runs")  # default folder of `mjgym train`
 LOOPBACK = "127.0.0.1"

@@ -11,7 +11,7 @@ import mjgym  # noqa: F401  (registers the ids)
 from helpers.walk_records import DATA, NAMES, episodes
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
-from mjgym.tasks.l2m import fast, skeleton
+from mjgym.tasks.l2m import fast_musculoskeletal, skeleton
 from mjgym.tasks.l2m.skeleton import COORDINATES, MUSCLES, SIDES
 from mjgym.tasks.l2m.walk import FastWalk
 
@@ -67,7 +67,7 @@ class Poses:
         for side in SIDES:
             knee = COORDINATES.index(f"knee_angle_{side}")
             column = self.free.index(f"knee_angle_{side}")
-            for joint, coefficients in fast.slides(side).items():
+            for joint, coefficients in fast_musculoskeletal.slides(side).items():
                 polynomial = np.polynomial.Polynomial(coefficients)
                 row = self.model.joint(joint).dofadr[0]
                 reduced[row, column] = polynomial.deriv()(q[knee])
@@ -185,7 +185,7 @@ def test_slides_follow_the_knees():
         data = env.unwrapped.data
         for side in SIDES:
             knee = data.joint(f"knee_angle_{side}").qpos[0]
-            for joint, coefficients in fast.slides(side).items():
+            for joint, coefficients in fast_musculoskeletal.slides(side).items():
                 wanted = np.polynomial.Polynomial(coefficients)(knee)
                 worst = max(worst, abs(data.joint(joint).qpos[0] - wanted))
     print(worst)
