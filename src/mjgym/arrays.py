@@ -52,7 +52,7 @@ def columns(x: Array, places: Sequence[int] | np.ndarray, axis: int = -1) -> Arr
 
 
 class Methods(NamedTuple):
-    """`columns` and `reshaped`, or what they call in NumPy."""
+    """Array operations of a namespace: `columns` and `reshaped`, or NumPy's own."""
 
     take: Callable[..., Array] = columns
     reshape: Callable[..., Array] = reshaped

@@ -5,7 +5,7 @@ tabletop tasks.
 """
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -14,6 +14,7 @@ import numpy as np
 from mjgym.rotations import product
 from mjgym.util.catalogue import Catalogue
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 ATTEMPTS = 5000  # per object
 AXES = {"x": 0, "y": 1, "z": 2}
@@ -187,7 +188,7 @@ class Within(Uniform):
 
 @dataclass(frozen=True)
 class Several(Placement):
-    """Placements one after the other, each out of the way of those before it."""
+    """Placements in sequence, each avoiding the objects of those before it."""
 
     placements: tuple[Placement, ...] = ()
 
@@ -200,7 +201,7 @@ class Several(Placement):
         return poses
 
 
-def find_placement(chosen: Any, usual: Placement, objects: Iterable[str]) -> Placement:
+def find_placement(chosen: Any, usual: Placement, objects: Collection[str]) -> Placement:
     """Resolve a placement argument.
 
     Args:
@@ -219,16 +220,14 @@ def find_placement(chosen: Any, usual: Placement, objects: Iterable[str]) -> Pla
         placement = _load(chosen)
     for part in placement.placements if isinstance(placement, Several) else (placement,):
         for name in part.objects:
-            if name not in objects:
-                raise ValueError(f"placement: the task has no {name!r}{or_else(name, objects)}")
+            one_of("placement", name, objects)
     return placement
 
 
 def _changed(usual: Placement, chosen: Mapping[str, Any], objects: tuple[str, ...]) -> Placement:
     if any(isinstance(value, Mapping) for value in chosen.values()):
         for name in chosen:
-            if name not in objects:
-                raise ValueError(f"placement: the task has no {name!r}{or_else(name, objects)}")
+            one_of("placement", name, objects)
         parts = usual.placements if isinstance(usual, Several) else (usual,)
         single = [
             dataclasses.replace(part, objects=(name,))

@@ -94,7 +94,7 @@ def answer_mjcf() -> None:
 
 
 def _variant(name: str, module: ModuleType, **members: Any) -> ModuleType:
-    """A module with the members of another, some of which are replaced."""
+    """A copy of a module with some members replaced."""
     variant = ModuleType(name, module.__doc__)
     variant.__dict__.update({n: v for n, v in vars(module).items() if not n.startswith("__")})
     variant.__dict__.update(members, __path__=getattr(module, "__path__", []))

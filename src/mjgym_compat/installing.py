@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from mjgym.util import packaged
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,7 @@ def install(package: str, **options: Any) -> None:
         ImportError: its version is not one that the patches were tried with.
         TypeError: it has no such option.
     """
-    if package not in PUBLISHED:
-        raise ValueError(f"install: no package {package!r}{or_else(package, PUBLISHED)}")
+    one_of("install", package, PUBLISHED)
     known = PUBLISHED[package]
     if importlib.util.find_spec(package) is None:
         raise ModuleNotFoundError(

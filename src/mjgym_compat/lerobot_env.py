@@ -8,7 +8,7 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from mjgym.datasets.lerobot_dataset import ENVIRONMENT, IMAGE, IMAGES, STATE, described, keyed
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 OBSERVATIONS = ("state", "pixels_agent_pos", "pixels")
 PLAIN = {STATE: "agent_pos", ENVIRONMENT: "environment_state"}
@@ -39,8 +39,7 @@ class LeRobotEnv(gymnasium.Wrapper[Any, Any, Any, Any]):
         render_mode: str | None = None,
         **kwargs: Any,
     ) -> None:
-        if obs_type not in OBSERVATIONS:
-            raise ValueError(f"obs_type: no {obs_type!r}{or_else(obs_type, OBSERVATIONS)}")
+        one_of("obs_type", obs_type, OBSERVATIONS)
         if obs_type != "state":
             chosen: Any = tuple(cameras) if len(cameras) > 1 else (*cameras, 0)[0]
             kwargs["pixels"] = {"camera": chosen, "height": height, "width": width}

@@ -45,7 +45,7 @@ class VerificationError(ValueError):
 
 
 class Published(ABC):
-    """A published environment, and what of it is compared."""
+    """A published environment and its comparable quantities."""
 
     package: ClassVar[str]
     bound = 1e-9  # largest difference that the fidelity guide allows
@@ -95,7 +95,7 @@ class Published(ABC):
 
     @property
     def diverged(self) -> bool:
-        """True once the simulation has diverged; that of a published match goes on all the same."""
+        """True once the simulation has diverged; a published match continues regardless."""
         return bool(np.abs(self.data.qvel).max(initial=0.0) > EXPLODED)
 
     def name_here(self, name: str) -> str:

@@ -20,6 +20,7 @@ from lxml import etree
 from mjgym.datasets.formats import About, Demonstrations, require_plain
 from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Recording, State, place
+from mjgym.loop.states import first_memory
 from mjgym.mjcf.size_limits import require_bounded_text, require_self_contained
 from mjgym.sim.fields import QPOS, QVEL, rows
 from mjgym.util.suggestions import or_else
@@ -199,8 +200,7 @@ class RecordedModel:
     def place(self, env: Any, row: np.ndarray) -> Any:
         """Start an episode at a recorded state, with its drawn values; returns the observation."""
         place(env, {**self.drawn(env), **self.state(env, row)})
-        memory = env.task.memory(env.view)
-        return env.set_state({f"memory.{name}": value for name, value in memory.items()})
+        return env.set_state(first_memory(env))
 
     def state(self, env: Any, row: np.ndarray) -> State:
         """Time, qpos and qvel of a recorded state, mapped by joint name."""

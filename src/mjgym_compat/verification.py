@@ -14,7 +14,7 @@ from mjgym.checks.agreements import Agreement
 from mjgym.datasets.recording import State
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.vector import VectorEnv
-from mjgym.loop.states import MEMORY
+from mjgym.loop.states import first_memory
 from mjgym.sim.fields import KINDS
 from mjgym.task import Task
 from mjgym.util.suggestions import or_else
@@ -130,8 +130,7 @@ def verify(id: str, seeds: Iterable[int], steps: int) -> Agreement:
         if isinstance(env, Match):
             env.take_numbers()
         env.set_state(published.state(env))
-        memory = env.task.memory(env.view)
-        env.set_state({f"{MEMORY}{name}": value for name, value in memory.items()})
+        env.set_state(first_memory(env))
         _step_beside(env, published, agreement, np.random.default_rng(seed), steps)
     env.close()
     return agreement

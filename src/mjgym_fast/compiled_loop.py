@@ -61,7 +61,7 @@ class Order:
 
     @property
     def begins_anew(self) -> bool:
-        """True if what follows from a state that is loaded must be computed first."""
+        """True if quantities derived from a loaded state must be recomputed first."""
         return not self.lags and (self.splits or self.parts)
 
 

@@ -418,7 +418,7 @@ class Code:
 
 
 def _object(text: str, optimized: bool) -> bytes:
-    """A text's object code, in which addresses of libraries and tables are names."""
+    """Compile LLVM text to object code; addresses of libraries and tables stay symbolic."""
     processor = _processor(optimized)
     version = llvm.llvm_version_info, llvmlite.__version__
     features = llvm.get_host_cpu_features().flatten()

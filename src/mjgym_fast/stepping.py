@@ -222,7 +222,7 @@ class BatchStepper(Stepper):
         self.note(outputs)
 
     def _place(self, i: int, name: str) -> int:
-        """The address of a field that hooks read beside MjData i."""
+        """Address of a field that hooks read in addition to MjData i."""
         if name not in self._fields:
             return address_of(self._datas[i], name)
         return 0 if self._shares else _row(self._fields[name], i)  # not read where threads share

@@ -710,7 +710,7 @@ class Symbols(np.ndarray):
 
 
 class _Namespace:
-    """NumPy's functions, of which some do not ask their arguments."""
+    """NumPy's functions, with replacements for those without operator dispatch."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)

@@ -53,7 +53,7 @@ _CODE = 2.0**40  # numbers of field i of the coded simulation are from i times t
 
 
 class Coded:
-    """A simulation whose numbers tell their places."""
+    """A simulation whose numbers encode their own addresses."""
 
     def __init__(self, model: mujoco.MjModel, varied: Iterable[str]) -> None:
         self.varied = varied = tuple(varied)
@@ -285,7 +285,7 @@ class Hooks:
         return outputs
 
     def observation(self, view: Any) -> Outputs:
-        """Run `observation`, whose entries follow each other, player by player."""
+        """Run `observation`, laying out its entries one after the other, player by player."""
         if "update" in self.recording.reasons:
             self.recording.reasons.setdefault("observation", "runs after `update`")
         numbers = self._try("observation", lambda: self._shown(view))
@@ -348,7 +348,7 @@ class Hooks:
 
 
 class Recorder(Hooks):
-    """Records the hooks of a task, one by one; what fails is left out.
+    """Records a task's hooks one by one; hooks that cannot be traced are left out.
 
     Args:
         sample: a simulation of its model, at its defaults, after `forward`.

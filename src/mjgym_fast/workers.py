@@ -166,7 +166,7 @@ class Workers:
             threads.append(thread)
 
     def __call__(self) -> None:
-        """Run the function in all threads, until none of them has anything left to do."""
+        """Run the function in all threads and wait for them to finish."""
         self._lead(self._at)
 
 

@@ -345,7 +345,7 @@ _UNITS = {"steps": 1e3, "seconds": 60.0}
 def _overview(
     axis: Any, curves: Sequence[Curve], table: dict[str, list[np.ndarray]], by: str, band: str
 ) -> None:
-    """Draw the mean over tasks of each experiment, whose k-th runs of all tasks make one line.
+    """Draw each experiment's mean over tasks; the k-th runs of all tasks form one line.
 
     A run that has ended counts with its last evaluation: budgets of tasks may differ.
     """

@@ -397,7 +397,7 @@ def changed(cls: type[C], values: Mapping[str, Any], given: Mapping[str, Any], w
 
 
 def defaults(cls: Any) -> dict[str, Any]:
-    """Default values of a dataclass's fields, by name; without those that have none."""
+    """Default values of a dataclass's fields by name, for fields that have one."""
     values = {}
     for f in dataclasses.fields(cls):
         if f.default_factory is not dataclasses.MISSING:

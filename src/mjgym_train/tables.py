@@ -30,7 +30,7 @@ def read(path: Path, cls: type[T]) -> list[T]:
 
 
 def kept(path: Path, cls: type[T]) -> list[T]:
-    """The rows of a file, none without a file; RunError if it is damaged."""
+    """The rows of a file, [] if it does not exist; RunError if it is damaged."""
     try:
         return read(path, cls) if path.exists() else []
     except (OSError, ValueError) as error:

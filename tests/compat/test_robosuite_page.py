@@ -196,7 +196,7 @@ def test_argument_of_pictures_does_as_published(script, argument):
         ({"control_freq": 700}, "at most 500 Hz"),
         ({"base_types": "SpotFlotingBase"}, "did you mean SpotFloating"),
         ({"initialization_noise": [None, None]}, "2 of them for 1"),
-        ({"initialization_noise": {"type": "normal"}}, "no type"),
+        ({"initialization_noise": {"type": "normal"}}, "type: 'normal' is none"),
         ({"placement_initializer": "nowhere"}, "nowhere"),
     ],
     ids=str,

@@ -268,7 +268,7 @@ def test_wrong_arguments_are_refused():
     env = mjgym.Env(toys.Cart())
     env.reset(seed=0)
     for arguments, error, message in (
-        ({"method": "mpi"}, ValueError, "method: no 'mpi'; did you mean mppi"),
+        ({"method": "mpi"}, ValueError, "method: 'mpi' is none of .*; did you mean mppi"),
         ({"rolouts": 3}, TypeError, "mppi has no setting 'rolouts'; did you mean rollouts"),
         ({"rollouts": 0}, ValueError, "rollouts: must be at least 1"),
         ({"noise": 0.0}, ValueError, "noise: must be positive"),

@@ -62,12 +62,12 @@ def test_an_option_is_taken_as_it_is():
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"show": ("joint",)}, ValueError, "show: 'joint' is unknown; did you mean joints"),
+        ({"show": ("joint",)}, ValueError, "show: 'joint' is none of .*; did you mean joints"),
         ({"show": "contact"}, ValueError, "did you mean contacts"),
         ({"show": 3}, TypeError, "expected words"),
         ({"show": ("frames", "geom_frames")}, ValueError, "one kind of frames at a time"),
         ({"show": ("labels", "joint_labels")}, ValueError, "one kind of labels at a time"),
-        ({"groups": {"geoms": 3}}, ValueError, "groups: 'geoms' is unknown; did you mean geom"),
+        ({"groups": {"geoms": 3}}, ValueError, "groups: 'geoms' is none of .*; did you mean geom"),
         ({"groups": {"geom": (0, 6)}}, ValueError, "geoms have groups 0 to 5, not 6"),
         ({"groups": (0, 1)}, TypeError, "groups: expected a dict"),
     ],

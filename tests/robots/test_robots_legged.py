@@ -250,7 +250,7 @@ def test_the_joysticks_robot_weighs_what_it_does_alone():
     [
         ({"feet": (*FEET[:3], "rear_lef")}, "feet: no 'rear_lef'; did you mean rear_left"),
         ({"imu": ""}, "imu: no ''; there are imu, front_right"),
-        ({"sole_kind": "body"}, "sole_kind must be geom or xbody, got body"),
+        ({"sole_kind": "body"}, "sole_kind: 'body' is none of geom, xbody"),
         ({"soles": Plain.soles[:3]}, "soles: expected 4 entries, got 3"),
         ({"walking": ()}, "walking: expected 12 entries, got 0"),
         ({"pose": (0.0, 0.8, 1.6) * 4}, "knee' has no range that holds its pose, 1.6 rad"),

@@ -31,7 +31,7 @@ def check_vector_env(
     seed: int = 0,
     max_episode_steps: int | None = None,
 ) -> list[str]:
-    """Check that a vector environment keeps what Gymnasium promises of it.
+    """Check a vector environment against Gymnasium's documented API.
 
     Args:
         envs: the vector environments, which stay open, or a function that makes them, which are
@@ -267,7 +267,7 @@ def _memory(batch: _Batch) -> Iterator[str]:
 
 @dataclass
 class _Played:
-    """A step of episodes that go on as their mode has it."""
+    """A step of a run whose episodes restart according to the autoreset mode."""
 
     observation: Any
     rewards: np.ndarray

@@ -39,7 +39,7 @@ from mjgym.version import __version__
 
 
 class _Commands(TyperGroup):
-    """Commands whose errors of files, memory and what the user gave are printed as a sentence."""
+    """Commands that print expected errors (files, memory, invalid input) as one sentence."""
 
     def invoke(self, ctx: Any) -> Any:
         try:

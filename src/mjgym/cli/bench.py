@@ -104,7 +104,7 @@ def measure(
     rows: "Rows | None",
     on: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """All results; each is added to the rows at once."""
+    """Measure all ids and sizes; each result is printed as soon as it is known."""
     import os
 
     import mjgym
@@ -194,7 +194,7 @@ _COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
 
 
 class Rows:
-    """A table of results that prints each row at once."""
+    """A table of results that prints each row as it is added."""
 
     def __init__(self, ids: list[str], sizes: list[int]) -> None:
         self._out = output.console()

@@ -349,7 +349,7 @@ def judge_versions(
 
 
 def judge_migration(notes: list[str]) -> None:
-    """Note what installed packages use of MuJoCo 3 that this one does not offer."""
+    """Note installed packages that use MuJoCo 3 features missing from this version."""
     for package, remedy in REMEDIES.items():
         with contextlib.suppress(ImportError):
             found = _outdated(package_folder(package))

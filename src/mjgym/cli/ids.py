@@ -74,7 +74,7 @@ def _known_or_other(context: typer.Context, value: str) -> str:
 
 
 def _module_and_id(value: str) -> tuple[str, str]:
-    """Module, or an empty text, and id of "module:id"; the colon of a drive is none of these."""
+    """Split "module:id" into a module (may be empty) and an id; a drive letter is no module."""
     drive = value[:2] if re.match(r"[A-Za-z]:[\\/]", value) else ""
     module, _, id = value.removeprefix(drive).rpartition(":")
     if drive and not module:

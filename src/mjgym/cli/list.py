@@ -28,7 +28,7 @@ def list_(
     ] = None,
     json: shared_options.Json = False,
 ) -> None:
-    """List ids with sizes, time limits, tags and summaries; what a terminal has no room for is cut.
+    """List ids with sizes, time limits, tags and summaries, truncated to the terminal's width.
 
     In a pipe, and with --json, nothing is cut.
     """

@@ -109,7 +109,7 @@ def _named(text: str, env: Any) -> Callable[[Any], Any]:
 
 
 def network(text: str, env: Any) -> "AnyPolicy | None":
-    """The bundled policy ("trained"), or a run's or a file's; None where none is named."""
+    """The network of "trained", a run or a file; None for other kinds of policy."""
     policy: AnyPolicy
     if text == TRAINED:
         from mjgym.policies import trained

@@ -31,7 +31,7 @@ def h5py() -> Any:
 
 
 class Seekable(io.RawIOBase):
-    """A file on the disk that a subclass reads, or writes, in its own way."""
+    """Base class of file objects over a file on disk, with positions and seeking."""
 
     def __init__(self, path: Path, end: int | None = None) -> None:
         self._file = path.open("rb")

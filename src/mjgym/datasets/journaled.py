@@ -92,7 +92,7 @@ def changing(path: Path) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _unheld(path: Path) -> Iterator[None]:
-    """Hold the lock that HDF5 takes of an open file, as soon as nobody else does."""
+    """Wait for HDF5's lock on a file and hold it."""
     end = time.monotonic() + PATIENCE
     with path.open("rb") as file:
         while not atomic.lock(file.fileno()):
@@ -103,7 +103,7 @@ def _unheld(path: Path) -> Iterator[None]:
 
 
 def finish(path: Path) -> None:
-    """Finish the change of a file in which a process was killed, if there is one."""
+    """Complete the change that a killed process left in a file's journal."""
     if _journal(path).exists():
         with atomic.alone(path):
             _finish(path)

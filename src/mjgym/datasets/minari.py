@@ -163,7 +163,7 @@ def _fill(group: Any, contents: Mapping[str, Any]) -> None:
 
 
 def _note(folder: Path, steps: int) -> None:
-    """Count another episode in the metadata, which are replaced in one piece."""
+    """Count another episode in the metadata, replacing the file atomically."""
     metadata = bounded.read_json(folder / METADATA)
     metadata["total_episodes"] += 1
     metadata["total_steps"] += steps
@@ -179,7 +179,7 @@ def _replace_metadata(folder: Path, metadata: Mapping[str, Any]) -> None:
 
 
 def _recover(folder: Path) -> None:
-    """Finish what a killed recorder has left; metadata that cannot be read come from the data."""
+    """Repair the dataset of a killed recorder; unreadable metadata are rebuilt from the data."""
     file = folder / DATA
     if not file.is_file():
         return

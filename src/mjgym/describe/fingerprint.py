@@ -44,7 +44,7 @@ _GYMNASIUM = ("task_class", "max_episode_steps", "vectorization_mode")
 def fingerprint(
     env: gymnasium.Env[Any, Any] | gymnasium.vector.VectorEnv[Any, Any, Any] | None = None,
 ) -> dict[str, Any]:
-    """Everything that results depend on besides the seed, as plain data for JSON.
+    """Everything besides the seed that affects results, as plain data for JSON.
 
     Args:
         env: an environment of this package, single or batched, wrapped or not; None for `versions`,

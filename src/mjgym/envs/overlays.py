@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import mujoco
 
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 GROUPED = ("geom", "site", "joint", "tendon", "actuator", "flex", "skin")
 """Element kinds with groups, numbered from 0 to 5; 0 to 2 are shown by default."""
@@ -107,8 +107,7 @@ class Overlay:
             raise TypeError(f"show: expected words such as ('joints', 'contacts'), got {show!r}")
         flags, shown = list(_plain()), {}
         for word in words:
-            if word not in SHOW_WORDS:
-                raise ValueError(f"show: {word!r} is unknown{or_else(str(word), SHOW_WORDS)}")
+            one_of("show", word, SHOW_WORDS)
             for flag in _FLAGS.get(word, ()):
                 flags[flag] = 1
             if word in _OF_KIND:
@@ -163,8 +162,7 @@ def _checked(groups: Any) -> dict[str, tuple[int, ...]]:
         raise TypeError(f"groups: expected a dict such as {{'geom': (0, 1, 2, 3)}}, got {groups!r}")
     shown = {}
     for kind, visible in groups.items():
-        if kind not in GROUPED:
-            raise ValueError(f"groups: {kind!r} is unknown{or_else(str(kind), GROUPED)}")
+        one_of("groups", kind, GROUPED)
         numbers = [visible] if isinstance(visible, int) else list(visible)
         for number in numbers:
             if number not in range(_GROUPS):

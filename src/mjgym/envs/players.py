@@ -135,7 +135,7 @@ class PlayersVectorEnv(gymnasium.vector.VectorEnv[Any, Any, Any]):
         return namespace(values).repeat(values, self.num_players, axis=0)
 
     def _info(self, info: dict[str, Any], present: Array) -> dict[str, Any]:
-        """An info by player, with what identifies the players of a mask."""
+        """The info with one row per player, and the identifiers of the masked players."""
         by_player: dict[str, Any] = {}
         for name, values in info.items():
             if name == "final_info":

@@ -1,4 +1,4 @@
-"""Rollouts: rewards of action sequences from given states, apart from an environment's episodes.
+"""Rollouts: rewards of action sequences from given states; an environment's episodes stay.
 
     rollouts = env.unwrapped.rollout(env.unwrapped.get_state(), actions)  # (n, steps, actions)
     best = actions[rollouts.rewards.sum(axis=1).argmax()]
@@ -117,7 +117,7 @@ class _Tables:
         self.asked: dict[str, Any] = {"observations": None, "states": None}
 
     def put_step(self, t: int, step: Step, alive: Array | None) -> Array | None:
-        """Store a step of a mask; returns the mask of the candidates that go on. None is all."""
+        """Store a step of the masked candidates; returns the mask of those running. None is all."""
         valued = alive
         if step.diverged is not None:
             bad = step.diverged if alive is None else step.diverged & alive
@@ -191,7 +191,7 @@ class RolloutMethods:
         return self._episodes.in_numpy
 
     def run_in_numpy(self, reason: str) -> None:
-        """Run all hooks on arrays from here on, where what they do is watched."""
+        """Run all hooks in NumPy from now on, e.g. to collect warnings."""
         self._episodes.run_in_numpy(reason)
 
     @property

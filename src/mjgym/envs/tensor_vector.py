@@ -238,7 +238,7 @@ class DeviceCameras(Cameras):
         _ = self._pictures
 
     def show(self, image: Image, rewards: np.ndarray | None, mask: Any = None) -> torch.Tensor:
-        """Images of all sub-environments, whatever the mask: the device renders them at once."""
+        """Images of all sub-environments, even unmasked ones: the device renders them together."""
         camera = self._simulation.model.camera(image.camera).id
         hidden = image.hidden_groups
         return self._pictures.draw(camera, image.width, image.height, image.kind, hidden)

@@ -276,7 +276,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         return self._observation(), rewards, self._empty_mask(), copied(self._done), info
 
     def _finish(self, step: Step, begun: Array | None) -> Result:
-        """The result of a step, in which the episodes of `begun` began instead of stepping."""
+        """The result of a step; episodes in the mask `begun` were reset instead of stepped."""
         infos, diverged, flag = self._infos, step.diverged, self._xp.bool
         rewards = infos.per_sub_environment(step.reward, infos.precision)
         terminations = infos.per_sub_environment(step.terminated, flag)

@@ -168,7 +168,7 @@ class Episodes:
         return self._compiled if isinstance(self._compiled, str) else ""
 
     def run_in_numpy(self, reason: str) -> None:
-        """Run all hooks on arrays from here on, where what they do is watched."""
+        """Run all hooks in NumPy from now on, e.g. to collect warnings."""
         self.__dict__["_compiled"] = reason
 
     @property
@@ -183,7 +183,7 @@ class Episodes:
         return self.task.reward(self.task.terms(self.view) if terms is None else terms)
 
     def shown_rewards(self, rows: Any = slice(None)) -> np.ndarray | None:
-        """Rewards that body colours show: the last, or those of a start; None if they show none."""
+        """Rewards shown as body colours: the last, or those of a start; None if colours are off."""
         if not self._shows_reward:
             return None
         last: np.ndarray = self.view.by_row(self.rewards)[rows]
@@ -348,7 +348,7 @@ class Episodes:
         return {"diverged": simulation.diverged(), "not_finite": None}
 
     def conclude(self, step: Step, bad: Array | None = None, where: Array | None = None) -> Step:
-        """Complete the result of `step`: cut off what is not finite, and latch success.
+        """Complete the result of `step`: truncate diverged episodes and latch success.
 
         Args:
             bad: mask of observations that are not finite; None if all are finite.

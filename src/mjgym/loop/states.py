@@ -21,6 +21,11 @@ def in_simulation(name: str) -> bool:
     return name not in _EPISODE_ENTRIES and not name.startswith(_PREFIXED)
 
 
+def first_memory(env: Any) -> dict[str, np.ndarray]:
+    """Entries of a state for the task's memory, as an episode would begin in the current state."""
+    return {MEMORY + name: value for name, value in env.task.memory(env.view).items()}
+
+
 def identity(spec: Any, n: int | None = None) -> dict[str, np.ndarray]:
     """The state's entry that names the id, as UTF-8 bytes; {} without a specification.
 

@@ -32,7 +32,7 @@ class Coat:
     flesh: str = ""  # file of shapes that are added, in the frames of bodies of the same names
 
     def put_on(self, spec: Spec, prefix: str = "", group: int = 1) -> None:
-        """Add the coat to a spec: a skin that moves with the bodies, and hides what it covers.
+        """Add the coat to a spec: a skin that moves with the bodies and hides the shapes below.
 
         Args:
             spec: of the whole scene; the creature is in its default pose.

@@ -79,7 +79,7 @@ def require_self_contained(text: str, files: Collection[str] = ()) -> None:
 
 
 def require_whole_binary(file: Path) -> None:
-    """Raise ValueError if an MJB file is shorter than its arrays, for which the engine makes room.
+    """Raise ValueError if an MJB file is shorter than the arrays that its header declares.
 
     An array has a byte for each of its numbers at least.
     """
@@ -186,7 +186,7 @@ class _Count:
         return math.prod(_product(value) for value in values)
 
     def _bytes(self, node: Node) -> float:
-        """Bytes that an element asks for, besides those of every element."""
+        """Bytes that an element needs beyond the fixed cost of every element."""
         measure = _MEASURES.get(node.tag)
         size = 0.0 if measure is None else measure(self, node)
         outer = "" if node.parent is None else node.parent.tag

@@ -124,7 +124,7 @@ def _clip(name: str, group: Any) -> FittedClip:
 
 
 def _rows(walker: Any, key: str, size: int) -> np.ndarray:
-    """An array of (steps, size)."""
+    """A clip's feature as rows, (steps, size)."""
     shape = walker[key].shape
     if len(shape) != 2 or shape[0] != size or shape[1] > MOST_STATES:
         raise ValueError(

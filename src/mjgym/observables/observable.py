@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from mjgym.observables.observe import Element, Image, Quantity
-from mjgym.util.suggestions import or_else
-from mjgym.util.values import whole_number
+from mjgym.util.values import one_of, whole_number
 from mjgym.variation.distributions import Distribution
 from mjgym.variation.noises import Noise
 
@@ -67,9 +66,8 @@ class Observable:
                 f"noise: expected one of mjgym.variation.noises, e.g. additive(Normal(0, 0.01)),"
                 f" got {self.noise!r}"
             )
-        if isinstance(self.aggregator, str) and self.aggregator not in AGGREGATORS:
-            hint = or_else(self.aggregator, AGGREGATORS)
-            raise ValueError(f"aggregator: no {self.aggregator!r}{hint}")
+        if isinstance(self.aggregator, str):
+            one_of("aggregator", self.aggregator, AGGREGATORS)
         if not (self.aggregator is None or isinstance(self.aggregator, str)) and not callable(
             self.aggregator
         ):

@@ -40,7 +40,7 @@ class Fixed:
         """Do nothing: nothing is random."""
 
     def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Do nothing: there is no state."""
+        """Do nothing: this schedule has no state."""
 
     def needed(self, time: np.ndarray) -> np.ndarray:
         """Mask of the next control step's readings that will be seen, (n, substeps) bool."""
@@ -97,7 +97,7 @@ class RandomIntervals:
             stream.seed(i, stream_rng)
 
     def restart(self, rows: np.ndarray, time: np.ndarray) -> None:
-        """Replan episodes from their first readings, which are visible at once."""
+        """Restart episodes at their first readings, which are visible immediately."""
         back = np.arange(self.size) - self.size  # as if preceded by others
         back[0] = 0
         self._number[rows] = back

@@ -138,7 +138,7 @@ def _convex(curvature: np.ndarray) -> np.ndarray:
 def bounded_minimum(
     curvature: np.ndarray, slope: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The minimum of x' H x / 2 + g' x between bounds, by Newton steps, and what is free."""
+    """The minimum of x' H x / 2 + g' x within bounds, by Newton steps, and its free variables."""
     np.linalg.cholesky(curvature)
     x = np.clip(np.zeros_like(slope), low, high)
 

@@ -9,7 +9,7 @@ from mjgym.planning.problem import Plan, Problem
 from mjgym.planning.sampling import CrossEntropy, PathIntegral, PredictiveSampling, RandomShooting
 from mjgym.planning.tangent import State
 from mjgym.util.suggestions import or_else
-from mjgym.util.values import positive, whole_number
+from mjgym.util.values import one_of, positive, whole_number
 
 
 class Method(Protocol):
@@ -55,8 +55,7 @@ def method_of(method: str | Method, settings: dict[str, Any]) -> Method:
                 f"{sorted(settings)[0]}: a method of one's own has its settings already"
             )
         return method
-    if method not in METHODS:
-        raise ValueError(f"method: no {method!r}{or_else(method, METHODS)}")
+    one_of("method", method, METHODS)
     cls: Any = METHODS[method]
     known = cls.__dataclass_fields__
     for name, value in settings.items():

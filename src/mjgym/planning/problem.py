@@ -79,7 +79,7 @@ class Problem:
 
     @property
     def drawn_bounds(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds of the actions that are drawn: -1 and 1 where there are none."""
+        """Bounds for drawing actions: -1 and 1 where an action is unbounded."""
         low = np.where(np.isfinite(self.low), self.low, -1.0)
         return low, np.where(np.isfinite(self.high), self.high, 1.0)
 
@@ -90,7 +90,7 @@ class Problem:
         return np.asarray(low + (unit + 1) / 2 * (high - low))
 
     def knots_of(self, actions: np.ndarray) -> np.ndarray:
-        """The knots whose actions are nearest to given ones, (T, nu) to (K, nu)."""
+        """Fit knots (K, nu) to actions (T, nu), by least squares."""
         low, high = self.drawn_bounds
         unit = 2 * (actions - low) / np.where(high > low, high - low, 1.0) - 1
         nearest: np.ndarray = np.linalg.lstsq(self.basis, unit, rcond=None)[0]

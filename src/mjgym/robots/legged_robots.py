@@ -10,6 +10,7 @@ from mjgym.mjcf import Spec, load
 from mjgym.robots.parts import Part
 from mjgym.util.catalogue import Catalogue
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,7 @@ class LeggedRobot(Part):
                 joint or foot is missing; the message names it.
         """
         robot = f"robot {type(self).__name__}"
-        if self.sole_kind not in ("geom", "xbody"):
-            raise ValueError(f"{robot}: sole_kind must be geom or xbody, got {self.sole_kind}")
+        one_of(f"{robot}: sole_kind", self.sole_kind, ("geom", "xbody"))
         body, site, geom = (
             [element.name for element in elements]
             for elements in (spec.bodies, spec.sites, spec.geoms)

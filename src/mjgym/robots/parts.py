@@ -25,7 +25,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Group:
-    """Joints beside a robot's arms with their own part of an action: a torso, legs, a drive."""
+    """Joints other than a robot's arms with their own part of an action: a torso, legs, a drive."""
 
     name: str  # of the part, e.g. "torso"
     joints: tuple[str, ...]  # each of one degree of freedom

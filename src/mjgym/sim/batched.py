@@ -150,7 +150,7 @@ class Batched:
 
     @property
     def compiles(self) -> bool:
-        """True if simulations can be stepped apart, and their models differ in arrays alone."""
+        """True if simulations can be stepped one by one and their models differ only in arrays."""
         fields = (engine.get_field(self.model, name) for name in self.episode_fields)
         arrays = all(isinstance(x, np.ndarray) for x in fields)
         return _divides(self.model) and arrays

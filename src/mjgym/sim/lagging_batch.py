@@ -54,14 +54,14 @@ class LaggingBatch(NotingBatch):
             self.forward(ids)
 
     def forward(self, ids: np.ndarray | None = None, stage: int = _ALL) -> None:
-        """Compute the forward stages up to a stage; what they leave out stays."""
+        """Compute the forward stages up to a given stage; later results are kept."""
         if stage == _ALL and self._runs_apart():
             self._run_each(ids, mujoco.mj_forward)
         else:
             super().forward(ids, stage=stage)
 
     def forget(self, ids: np.ndarray) -> None:
-        """Clear warnings, warm starts and what `forward` leaves out of some simulations."""
+        """Clear warnings, warm starts and what `forward` does not compute, in some simulations."""
         super().forget(ids)
         for name in _POST_CONSTRAINT:
             if name in self.outputs:

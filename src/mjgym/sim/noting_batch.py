@@ -1,4 +1,4 @@
-"""The engine's batch, with what its arrays need: a record of the outputs, and survival of forks."""
+"""The engine's batch with a record of its bound outputs; a forked child never frees it."""
 
 import os
 import weakref

@@ -155,7 +155,7 @@ class SingleView(View):
 
     @contextlib.contextmanager
     def contacts_of(self, bodies: Iterable[int]) -> Iterator[None]:
-        """A context in which only contacts of some bodies and their descendants are detected.
+        """Detect contacts of some bodies and their descendants only, within a `with` block.
 
         The caller holds all other bodies in place.
         """
@@ -387,7 +387,7 @@ class Single:
                 getattr(self.data, name)[...] = state[name][0]
 
     def unbounded(self) -> str:
-        """The field of the state that holds a number that the engine calls bad; "" if none does."""
+        """Name of a state field that the engine would call diverged; "" if there is none."""
         for name in self._bounded:
             values = getattr(self.data, name)
             if np.count_nonzero(np.abs(values) <= HUGE) < values.size:

@@ -47,7 +47,7 @@ def compile_anew(task: Task) -> mujoco.MjModel:
 
 
 def physics_spec(task: Task) -> mujoco.MjSpec:
-    """The spec of a task's model for simulation: a copy without textures, in which nothing sleeps.
+    """The spec of a task's model for simulation: a copy without textures and without sleeping.
 
     MuJoCo keeps what it knows of sleeping bodies in MjData alone, which no state restores.
     """

@@ -57,7 +57,7 @@ _OWNER = re.compile(rf"{_HOST}-(\d+)-\w+")
 
 
 def _discard_left(folder: Path, begin: str, end: str = "") -> None:
-    """Remove what processes of this machine that are no more have left of temporary entries."""
+    """Remove temporary entries left by processes of this machine that have ended."""
     entries: list[Path] = []
     with contextlib.suppress(OSError):  # a folder may be writable and not readable
         entries += folder.iterdir() if sys.platform != "win32" else ()
@@ -100,7 +100,7 @@ def stage(folder: str | Path) -> Iterator[Path]:
 
 
 def require_folder(path: str | Path) -> None:
-    """Raise OSError unless there is a folder for a file, in which files may be written."""
+    """Raise OSError unless a file's folder exists and is writable."""
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
@@ -240,7 +240,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def lock(handle: int) -> bool:
-        """Take the system's lock of an open file; False if somebody else has it."""
+        """Take the system's lock on an open file; False if another process holds it."""
         os.lseek(handle, 1 << 20, os.SEEK_SET)  # behind the content, which others may read
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -252,7 +252,7 @@ else:
     import fcntl
 
     def lock(handle: int) -> bool:
-        """Take the system's lock of an open file; False if somebody else has it."""
+        """Take the system's lock on an open file; False if another process holds it."""
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -43,7 +43,7 @@ class FileError(UserError, ValueError):
 
 
 class ShortageError(UserError, ValueError):
-    """An argument asks for more memory or threads than there are."""
+    """An argument needs more memory or threads than are available."""
 
 
 def reason(error: BaseException) -> str:
@@ -154,7 +154,7 @@ def yaml_node(written: str, where: str) -> "yaml.Node | None":
 
 
 def yaml_value(node: "yaml.Node", where: str) -> Any:
-    """The plain data of a node of `yaml_node`; FileError if a date or number is none."""
+    """Convert a node of `yaml_node` to plain data; FileError for an invalid date or number."""
     import yaml
 
     try:
@@ -174,7 +174,7 @@ def yaml_of(written: str, where: str) -> Any:
 
 
 def _extent(node: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
-    """Entries of a node and of all below, and how deep they lie; ValueError beyond the bounds."""
+    """Count a node's entries and depth, including its children; ValueError beyond the bounds."""
     if id(node) in known:
         return known[id(node)]
     known[id(node)] = MOST_ENTRIES + 1, 0  # until it is known: a node within itself
@@ -192,7 +192,7 @@ def _extent(node: Any, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
 
 
 def literal(written: str) -> Any:
-    """The value of a Python literal; ValueError if it is none, or beyond the bounds."""
+    """Evaluate a Python literal; ValueError if the text is not a literal or exceeds the bounds."""
     if len(written) > MOST_LITERAL:
         raise ValueError(f"has more than {MOST_LITERAL:,} characters")
     try:

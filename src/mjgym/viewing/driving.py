@@ -18,11 +18,11 @@ COMMAND = {"x": "walk ahead or back", "y": "walk to the left or right", "rz": "t
 
 
 class DrivingError(UserError, ValueError):
-    """An environment whose actions nobody can give by hand; the message says why."""
+    """An environment cannot be driven by hand; the message says why."""
 
 
 class Hands:
-    """The keyboard, and another device beside it."""
+    """Input from the keyboard and an optional second device."""
 
     help: tuple[tuple[str, str], ...]
 

@@ -45,7 +45,7 @@ def press(session: Session, key: int) -> None:
 
 
 class Native:
-    """Opens the window, for which there must be a display; see `hindrance`.
+    """MuJoCo's window on a session; needs a display, see `hindrance`.
 
     Args:
         camera: at the opening: an index, -1 for the free camera, or a viewpoint, which goes along

@@ -151,7 +151,7 @@ class Session:
         self.reset(self.progress.seed + (self.count or 1), ended)
 
     def await_page(self) -> None:
-        """Pause until a page is open, so that nobody misses the start.
+        """Pause until a page is open, so that the start is seen.
 
         A session that is driven by hand waits for its first key or device instead.
         """
@@ -160,13 +160,13 @@ class Session:
             self.pause(True)
 
     def attend(self, visited: bool) -> None:
-        """Go on once a page is open, if that is what the session is paused for."""
+        """Resume once a page is open, if the session waits for one."""
         if self._awaited and visited:
             self._awaited = False
             self.pause(False)
 
     def pause(self, paused: bool) -> None:
-        """Stop, or go on."""
+        """Pause or resume."""
         if paused != self.paused:
             self.paused = paused
             self._renew(paused=paused)

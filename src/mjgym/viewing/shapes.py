@@ -68,7 +68,7 @@ class Shapes:
         return True
 
     def drawable(self) -> dict[Look, Shape]:
-        """The shapes that there are to draw, by look; other meshes are forgotten."""
+        """The shapes to draw now, by look; unused meshes are dropped."""
         shapes: dict[Look, Shape] = {}
         for i in sorted(self._looks):
             for look in self._looks[i]:

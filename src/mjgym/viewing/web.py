@@ -250,7 +250,7 @@ class _Link(plugin.SimPlugin):  # type: ignore[misc]  # mujoco has no types
             self.moved = True
 
     def _options(self, message: Any) -> None:
-        """The physics belongs to the task: the page gets back what it has changed."""
+        """Undo the page's changes of physics options, which belong to the task."""
         option = self._session.twin.model.opt
         if message.opt != option:
             self.handle.send_to_viewer(messages.MjOptionSnapshot(opt=copy.deepcopy(option)))
@@ -333,7 +333,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
 
 
 class _OneThread:
-    """A stream that takes what one thread writes, and drops what others do."""
+    """A stream that keeps one thread's output and discards that of others."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

@@ -32,7 +32,7 @@ def TextGrid(text: str) -> np.ndarray:
 
 
 class BaseMaze:
-    """A maze of two layers of characters: what stands in a cell, and the look of its floor."""
+    """A maze as two layers of characters: the contents of each cell, and its floor's look."""
 
     spawn_token, object_token = SPAWN_TOKEN, OBJECT_TOKEN
     entity_layer: np.ndarray

@@ -1,6 +1,6 @@
-"""The published tasks of manipulation: `manipulation.load("stack_2_bricks_features", seed=42)`."""
+"""dm_control's manipulation tasks: `manipulation.load("stack_2_bricks_features", seed=42)`."""
 
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 from mjgym_compat.dm_env import load_manipulation as load
 
 TAGS = FEATURES, VISION, EASY = ("features", "vision", "easy")
@@ -17,7 +17,6 @@ __all__ = ["ALL", "TAGS", "get_environments_by_tag", "load"]
 
 
 def get_environments_by_tag(tag: str) -> tuple[str, ...]:
-    """List the tasks with a tag; ValueError if there is no such tag."""
-    if tag not in TAGS:
-        raise ValueError(f"no tag {tag!r}{or_else(tag, TAGS)}")
+    """List the tasks with a tag; ValueError for an unknown tag."""
+    one_of("tag", tag, TAGS)
     return tuple(n for n in ALL if n.endswith(tag) or (tag == EASY and n.startswith("reach_")))

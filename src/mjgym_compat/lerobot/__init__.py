@@ -24,7 +24,7 @@ ID = "mjgym/LeRobot-v0"
 @EnvConfig.register_subclass("mjgym")
 @dataclass
 class MjgymConfig(EnvConfig):  # type: ignore[misc]
-    """The arguments `--env....` of `--env.type=mjgym`; see `LeRobotEnv`.
+    """LeRobot's environment settings, `--env.type=mjgym --env.<name>=...`; see `LeRobotEnv`.
 
     `fps` is set by the task; without `cameras`, images are of the task's view.
     """

@@ -7,6 +7,7 @@ from typing import Any
 
 from mjgym import registry
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 from mjgym_compat.robosuite.controllers import controller_of
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
 from mjgym_compat.robosuite.placement import SampledPlacement
@@ -241,8 +242,7 @@ def robot_fields(asked: Mapping[str, Any]) -> dict[str, Any]:
     feet = [feet] * len(names) if not isinstance(feet, list | tuple) else feet
     fields: dict[str, Any] = {"robot": names[0] if len(names) == 1 else names}
     where = asked.get("env_configuration", "default")
-    if where not in ARRANGEMENTS:
-        raise ValueError(f"env_configuration: no {where!r}{or_else(where, ARRANGEMENTS)}")
+    one_of("env_configuration", where, ARRANGEMENTS)
     if ARRANGEMENTS[where] is not None:
         fields["arrangement"] = ARRANGEMENTS[where]
     configs = asked.get("controller_configs")
@@ -283,6 +283,5 @@ def _noise_of(noise: Any) -> tuple[float, str]:
             f" {noise!r}"
         )
     kind = noise.get("type", "gaussian")
-    if kind not in NOISES:
-        raise ValueError(f"initialization_noise: no type {kind!r}{or_else(kind, NOISES)}")
+    one_of("initialization_noise: type", kind, NOISES)
     return noise.get("magnitude", 0.0) or 0.0, kind

@@ -14,7 +14,7 @@ from mjgym.loop.states import MEMORY
 from mjgym.mjcf.size_limits import require_self_contained
 from mjgym.mjcf.written_fields import fields_of, with_fields
 from mjgym.sim.fields import KINDS, field_rows
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 from mjgym_compat.robosuite.episodes import Episodes
 
 # Fields of MjData with a row per element, by robosuite's names.
@@ -262,9 +262,7 @@ class Simulation:
             segmentation: whether to return types and ids of the elements instead, int32
                 (height, width, 2).
         """
-        cameras = self.model.camera_names
-        if camera_name not in cameras:
-            raise ValueError(f"camera_name: no {camera_name!r}{or_else(camera_name, cameras)}")
+        one_of("camera_name", camera_name, self.model.camera_names)
         asked = {"width": width, "height": height, "hidden_groups": self._hidden}
         if segmentation:
             ids_and_types = self._env.camera(camera_name, kind="segmentation", **asked)

@@ -13,6 +13,7 @@ from mjgym.controllers.joint import JointPosition
 from mjgym.robots import Base, Group, arms, bases
 from mjgym.robots.tabletop_bases import HOLD
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 AXES = ("pitch", "roll", "yaw")
 BASIC, WHOLE_BODY, HYBRID = "BASIC", "WHOLE_BODY_IK", "HYBRID_MOBILE_BASE"
@@ -74,7 +75,7 @@ Config = dict[str, Any]
 def load_part_controller_config(
     custom_fpath: str | None = None, default_controller: str | None = None
 ) -> Config:
-    """Parameters of an arm's controller, of a JSON file or by its name, which is their "type"."""
+    """Parameters of an arm's controller, from a JSON file or by the controller's name."""
     if (custom_fpath is None) == (default_controller is None):
         raise ValueError("give either custom_fpath or default_controller")
     if custom_fpath is not None:
@@ -318,8 +319,7 @@ def _check_names(asked: Mapping[str, Any], sides: Sequence[str], number: int) ->
     ):
         names = asked.get(key, needed)
         for name in names:
-            if name not in all_names:
-                raise ValueError(f"{SPECIFIC}: {key}: no {name!r}{or_else(name, all_names)}")
+            one_of(f"{SPECIFIC}: {key}", name, all_names)
         if [name for name in names if name in needed] != needed:
             raise ValueError(f"{SPECIFIC}: {key}: expected {needed} in this order, got {names!r}")
 

@@ -13,8 +13,9 @@ import numpy as np
 from mjgym import registry
 from mjgym.actions import Action, bounds
 from mjgym.envs.env import Env
-from mjgym.loop.states import MEMORY, in_simulation
-from mjgym.util.suggestions import did_you_mean, or_else
+from mjgym.loop.states import MEMORY, first_memory, in_simulation
+from mjgym.util.suggestions import did_you_mean
+from mjgym.util.values import one_of
 from mjgym_compat.robosuite.arguments import HEIGHT_STD, task_fields
 from mjgym_compat.robosuite.bindings import Simulation
 from mjgym_compat.robosuite.episodes import Episodes, Picture
@@ -210,9 +211,8 @@ class RobosuiteEnv:
         for robot in self.robots:
             robot.set_robot_joint_positions(robot.init_qpos)
         self.sim.forward()
-        memory = {MEMORY + name: x for name, x in self.env.task.memory(self.env.view).items()}
         recorded = {name: x for name, x in numbers.items() if name.startswith(MEMORY)}
-        self.env.set_state({**memory, **recorded})
+        self.env.set_state({**first_memory(self.env), **recorded})
         self.env.data.qacc_warmstart[:] = 0.0  # as after `sim.reset()`
 
     # Queries.
@@ -296,6 +296,5 @@ def make(env_name: str, *args: Any, **kwargs: Any) -> Any:
     Arguments are robosuite's, see `Episodes` and `mjgym_compat.robosuite.arguments`, and `vary` and
     `observables` of `mjgym.envs.options.Options`.
     """
-    if env_name not in ENVIRONMENTS:
-        raise ValueError(f"env_name: no {env_name!r}{or_else(env_name, ENVIRONMENTS)}")
+    one_of("env_name", env_name, ENVIRONMENTS)
     return ENVIRONMENTS[env_name](*args, **kwargs)

@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 
 from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 from mjgym_compat.robosuite import macros
 
 CONVENTIONS = ("opengl", "opencv")
@@ -50,16 +51,12 @@ class Episodes:
 
     def __post_init__(self) -> None:
         convention = self.image_convention or macros.IMAGE_CONVENTION
-        if convention not in CONVENTIONS:
-            raise ValueError(
-                f"image_convention: no {convention!r}{or_else(convention, CONVENTIONS)}"
-            )
+        one_of("image_convention", convention, CONVENTIONS)
         object.__setattr__(self, "upright", convention == "opencv")
         object.__setattr__(self, "concatenated", bool(macros.CONCATENATE_IMAGES))
         if not isinstance(self.horizon, int):
             raise ValueError(f"horizon: expected a whole number of steps, got {self.horizon!r}")
-        if str(self.renderer).lower() not in RENDERERS:
-            raise ValueError(f"renderer: no {self.renderer!r}{or_else(self.renderer, RENDERERS)}")
+        one_of("renderer", str(self.renderer).lower(), RENDERERS)
         if self.renderer_config is not None:
             raise ValueError(
                 "renderer_config: only None here, as windows begin with render_camera; move a"
@@ -125,8 +122,7 @@ class Episodes:
         else:
             each = [asked if isinstance(asked, list | tuple) else [asked]] * count
         for kind in {kind for kinds in each for kind in kinds if kind is not None}:
-            if kind not in SEGMENTATIONS:
-                raise ValueError(f"camera_segmentations: no {kind!r}{or_else(kind, SEGMENTATIONS)}")
+            one_of("camera_segmentations", kind, SEGMENTATIONS)
         return [tuple(kind for kind in kinds if kind is not None) for kinds in each]
 
 

@@ -16,7 +16,7 @@ MODE, STILL = "base_mode", -1.0  # a part of an action, and its value while a ba
 
 
 class Robot:
-    """A robot of an environment; what arms have are dicts by "right" and "left".
+    """A robot of an environment; per-arm attributes are dicts by "right" and "left".
 
     `robot_joints` are without those of its base and its fingers. `action_split_indexes` are start
     and end of each part, "right", "right_gripper", "base" and so on, within its part of an action.

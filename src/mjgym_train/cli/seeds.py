@@ -15,7 +15,7 @@ MJGYM = (sys.executable, "-c", "from mjgym_command import main; main()")
 
 
 def seeds_of(text: str, hint: str) -> tuple[int, ...]:
-    """The seeds of a text such as "0-4" or "1,5,8-9", in order without duplicates."""
+    """Parse seeds such as "0-4" or "1,5,8-9", in order without duplicates."""
     seeds: dict[int, None] = {}
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")

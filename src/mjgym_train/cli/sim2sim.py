@@ -68,7 +68,7 @@ def sim2sim(
 
 
 def _require_bounded(folder: Path, place: Path) -> None:
-    """Refuse files outside of the folder, and what takes too much memory, before they are used."""
+    """Refuse files outside the folder and oversized contents before they are used."""
     from mjgym.mjcf.size_limits import require_self_contained
 
     about = bounded.yaml_of(bounded.text(place), str(place))

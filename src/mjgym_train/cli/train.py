@@ -207,7 +207,7 @@ def train(
 
 
 def _settings_file(path: Path) -> Path:
-    """A file of settings; without a folder, one that is not there is a packaged one."""
+    """Path of a settings file; a bare name that is no file here means a packaged one."""
     if path.exists() or path.name != str(path):
         return path
     known = {file.stem: file for file in (assets() / "training").glob("*.yaml")}

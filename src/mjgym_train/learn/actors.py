@@ -106,7 +106,7 @@ class Sampler:
         return dataclasses.replace(self._config, seed=seed, torch_threads=1)
 
     def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
-        """A fragment, and None, whose arrival signals the end without fetching the fragment."""
+        """Collect a fragment; also returns None, whose arrival signals completion cheaply."""
         config = self._config
         if self._acting is None:
             own = dataclasses.replace(self._seeded(env_step), data="", demonstrations=None)
@@ -362,7 +362,7 @@ class TrainerActor:
                 self._folder.cleanup()
 
     def exchange(self, index: int, fragment: Fragment | None) -> tuple[Report, Arrays]:
-        """Take a fragment as soon as there is room, and return the newest policy."""
+        """Accept a fragment once there is room; returns the newest policy."""
         self._begun.wait()
         if fragment is not None and not self._ended:
             self._fragments.put((index, fragment))

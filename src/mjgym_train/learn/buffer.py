@@ -184,7 +184,7 @@ class ReplayBuffer:
         return torch.stack(rewards, 1), last - time + 1, following, terminated
 
     def _following(self, time: Tensor, env: Tensor, rows: Tensor) -> Tensor:
-        """Observations after steps, whose rows are given."""
+        """Next observations of the steps in the given rows."""
         if self._latest is None:
             return self._arrays["following"][rows]
         found = self._arrays["observation"].index_select(0, self._rows(time + 1, env))

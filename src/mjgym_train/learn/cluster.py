@@ -28,7 +28,7 @@ TRAINER = "the trainer"
 
 
 class _Learning:
-    """One trainer of a run: its folder and settings, its actor, and how far it has come."""
+    """One trainer of a run: its folder, settings, actor and progress."""
 
     def __init__(self, name: str, run: Run, config: Config) -> None:
         self.name, self.folder = name, run
@@ -100,7 +100,7 @@ class ClusterTrainer:
         self._stop = True
 
     def train(self) -> list[Progress]:
-        """Train as `Trainer.train` does; returns how far each trainer has come."""
+        """Train as `Trainer.train` does; returns each trainer's progress."""
         ray = self._ray
         shared = ray.is_initialized()
         address = self._address or os.environ.get("RAY_ADDRESS")
@@ -127,7 +127,7 @@ class ClusterTrainer:
                         ray.kill(actor)
 
     def _teacher(self, index: int) -> _Learning:
-        """The trainer by whose policy a sampler acts."""
+        """The trainer whose policy a sampler uses."""
         return self.trainers[index % len(self.trainers)]
 
     def _make_sampler(self, index: int) -> Any:
@@ -184,7 +184,7 @@ class ClusterTrainer:
     # Each sampler alternates between acting and exchanging.
 
     def _exchange(self, index: int, fragment: Any) -> None:
-        """Hand a sampler's fragment to all trainers; it goes on when the last has taken it."""
+        """Pass a sampler's fragment to all trainers; the sampler resumes when all have taken it."""
         for trainer in self.trainers:
             if trainer.end is None:
                 self._deliver(index, trainer, fragment)

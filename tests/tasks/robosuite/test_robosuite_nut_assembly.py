@@ -114,5 +114,5 @@ def test_a_thicker_table_moves_the_height_that_nuts_are_carried_at():
 
 
 def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match=r"nut_type: no 'squre'.*square"):
+    with pytest.raises(ValueError, match=r"nut_type: 'squre'.*square"):
         NutAssembly(nut_type="squre")

@@ -214,5 +214,5 @@ def test_parts_take_other_laws():
     for _ in range(40):
         env.step(action)
     assert env.data.joint("robot0_head_yaw").qpos[0] == pytest.approx(0.5, abs=1e-2)
-    with pytest.raises(ValueError, match="no part 'neck'"):
+    with pytest.raises(ValueError, match="part: 'neck' is none"):
         make(robot="GR1FixedLowerBody", controller={"type": "OSC_POSE", "parts": {"neck": stiff}})

@@ -225,7 +225,7 @@ class LabelView(View):
         return name, getattr(self.model, name)(int(i)).name if name else ""
 
     def _transmitted_unit(self, kind: str, i: int, attribute: str) -> str:
-        """Unit of a tendon's or an actuator's length, velocity or force, by what it moves."""
+        """Unit of a tendon's or actuator's length, velocity or force, from what it moves."""
         if kind == "actuator":
             linear = actuated(self.model, i)[2]
         else:  # of the joints that it sums, or in space

@@ -166,7 +166,7 @@ def _misfits(top: Node, kind: Kind, *, root: bool = True) -> list[Problem]:
 
 
 def _misplaced(node: Node, outer: Node, kind: Kind) -> tuple[Problem | None, Kind | None]:
-    """The problem of an element that is not in the schema, and the schema of what it contains."""
+    """The problem of an element missing from the schema, and the schema for its children."""
     if kind is schema() and node.tag in _IN_BODIES:
         ignored = any(child.tag == "worldbody" for child in outer.children)
         said = f"{node.described} is outside worldbody, where the engine ignores it"

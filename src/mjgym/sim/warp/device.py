@@ -73,7 +73,7 @@ class Device:
     @staticmethod
     @contextmanager
     def recording() -> Iterator[None]:
-        """A context to capture a graph in: freeing another one meanwhile would spoil it."""
+        """Capture a graph in this context, in which no other is freed: that would invalidate it."""
         collects = gc.isenabled()
         gc.disable()
         try:

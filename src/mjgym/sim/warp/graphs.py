@@ -105,7 +105,7 @@ def _refused_waits() -> Iterator[None]:
 
 
 class GraphedHooks:
-    """A task whose hooks are launched as graphs for the view of a batch; all else is the task's.
+    """A task whose hooks run as CUDA graphs on a batch's view; everything else is the task's own.
 
     Hooks are functions of the view, of which memory alone changes its place.
     """

@@ -32,7 +32,7 @@ _TERRAIN = ("hfield_size", "hfield_nrow", "hfield_ncol", "hfield_adr", "hfield_d
 
 
 class EngineWarning(UserWarning):
-    """MuJoCo Warp computes something in another way than the model specifies."""
+    """Warning that MuJoCo Warp computes something differently than the model specifies."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class ForwardTask(GymnasiumTask):
     """Axes of the track: the first positions."""
 
     def place(self, v: View) -> Array:
-        """The place whose change is the velocity, m along each of the axes."""
+        """The position whose change defines the velocity, m along each axis."""
         return v.qpos[..., : len(self.axes)]
 
     def places(self, v: View) -> Arrays:

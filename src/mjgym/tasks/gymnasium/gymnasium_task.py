@@ -13,8 +13,7 @@ from mjgym.task import Array, Arrays, Task, Viewpoint
 from mjgym.task.models import MOST_SUBSTEPS
 from mjgym.task.task_fields import steps_in
 from mjgym.tasks.gymnasium import installed_models
-from mjgym.util.suggestions import or_else
-from mjgym.util.values import whole_number
+from mjgym.util.values import one_of, whole_number
 
 OPTIONS = {"dtype": "float64", "width": 480, "height": 480}
 """Gymnasium's values of options that have other defaults here."""
@@ -52,8 +51,7 @@ class GymnasiumTask(Task):
             timestep = self.model().option.timestep
             object.__setattr__(self, "control_timestep", timestep * self.frame_skip)
         for name in self.default_camera_config or ():
-            if name not in _CAMERA:
-                raise ValueError(f"default_camera_config: no {name!r}{or_else(name, _CAMERA)}")
+            one_of("default_camera_config", name, _CAMERA)
 
     def episode_steps(self) -> int | None:
         """As many control steps with any frame skip."""
@@ -105,7 +103,7 @@ def start_near_rest(v: SingleView, rng: np.random.Generator, noise: float, *, no
 
 
 def control_cost(v: View, weight: float, action: Array) -> Array:
-    """The weighted sum of an action's squares, in float32 if the action's numbers are of that."""
+    """The weighted sum of squared actions, in float32 for float32 actions."""
     xp, short = v.xp, v.xp.astype(action, v.xp.float32)
     alike = xp.all(xp.astype(short, action.dtype) == action, axis=-1)
     costs = (weight * xp.sum(xp.square(x), axis=-1) for x in (short, action))

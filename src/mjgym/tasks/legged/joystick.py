@@ -128,7 +128,7 @@ class Joystick(CommandedTask):
 
     @property
     def vectors(self) -> tuple[tuple[str, str, str], ...]:
-        """Names, types and sites of the sensors of vectors, apart from those of feet."""
+        """Names, types and sites of the vector sensors, except those of the feet."""
         imu = self.body.imu
         return (
             ("local_linvel", "velocimeter", imu),

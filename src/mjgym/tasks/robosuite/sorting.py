@@ -13,7 +13,7 @@ from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, vector_names
 from mjgym.tasks.robosuite.tabletop import Tabletop, closeness, pose_in_hand, reward_if, xyzw
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 ALL, RANDOM = "all", "random"
 TAGS = ("tabletop", "one-arm")
@@ -42,9 +42,7 @@ class Sorting(Tabletop):
     """Height of each object's frame when it stands, m."""
 
     def __post_init__(self) -> None:
-        words = (ALL, RANDOM, *self.kinds)
-        if self.choice not in words:
-            raise ValueError(f"{self.option}: no {self.choice!r}{or_else(self.choice, words)}")
+        one_of(self.option, self.choice, (ALL, RANDOM, *self.kinds))
         super().__post_init__()
 
     @property
@@ -58,7 +56,7 @@ class Sorting(Tabletop):
 
     @property
     def labels_of_objects(self) -> dict[str, tuple[str, ...]]:
-        """The objects to put away, by the beginning of their entries: all, or one of these."""
+        """Prefixes of the entries of the objects to put away: all, or one of them."""
         if self.choice == RANDOM:
             return {self.drawn_prefix: self.object_names}
         names = self.object_names if self.choice == ALL else (self.kinds[self.choice],)
@@ -76,7 +74,7 @@ class Sorting(Tabletop):
 
     @property
     def lift_height(self) -> float:
-        """The height that objects are to be lifted to on their way, m."""
+        """Height to lift objects to while carrying them, m."""
         raise NotImplementedError(f"{type(self).__name__} must define lift_height")
 
     def handle(self, v: View, name: str) -> Array:

@@ -52,8 +52,7 @@ from mjgym.tasks.robosuite.team import (
     places,
     unpacked,
 )
-from mjgym.util.suggestions import or_else
-from mjgym.util.values import not_negative, positive
+from mjgym.util.values import not_negative, one_of, positive
 
 HORIZON_TIMESTEP = 0.05  # s, of the control steps that the published horizon counts
 TABLE_SIZE = (0.8, 0.8, 0.05)  # m
@@ -216,7 +215,7 @@ def in_contact(v: View, first: str, second: str) -> Array:
 
 
 def watch_touches(scene: Spec, bodies: Sequence[str] = ()) -> None:
-    """Add the sensors that `touches` reads, for bodies without their descendants; all if none."""
+    """Add the sensors that `touches` reads, for some bodies without descendants, or for all."""
     for name in bodies:
         add(
             scene, "sensor", name=f"touches of {name}", type="contact", objtype="body",
@@ -323,9 +322,7 @@ class Tabletop(Task):
         if not is_placement(self.placement):
             object.__setattr__(self, "placement", normal("placement", self.placement))
         for name, choices in (("arrangement", ARRANGEMENTS), ("reward_type", self.reward_types)):
-            value = getattr(self, name)
-            if value not in choices:
-                raise ValueError(f"{name}: no {value!r}{or_else(value, choices)}")
+            one_of(name, getattr(self, name), choices)
         positive("control_frequency", self.control_frequency)
         object.__setattr__(self, "control_timestep", 1 / self.control_frequency)
         steps = self.control_timestep / PHYSICS_TIMESTEP
@@ -339,8 +336,7 @@ class Tabletop(Task):
         self._check_arms()
         for size, kind in self._noises:
             not_negative("start_noise", size)
-            if kind not in NOISES:
-                raise ValueError(f"start_noise_type: no {kind!r}{or_else(kind, NOISES)}")
+            one_of("start_noise_type", kind, NOISES)
         _ = self.chosen_placement
 
     def episode_steps(self) -> int | None:
@@ -389,7 +385,7 @@ class Tabletop(Task):
         return scene
 
     def furnish(self, scene: Spec) -> None:
-        """Put tables and objects into the room, in which the robots stand already."""
+        """Add tables and objects to the scene, which already has the robots."""
         raise NotImplementedError(f"{type(self).__name__} must define furnish()")
 
     def robot_place(self, arm: Arm) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from mjgym.robots import Arm, Base, Hand, Limb, arms, attach, bases, hands
 from mjgym.rotations import about_z
 from mjgym.sim.views import View
 from mjgym.task import Action, Array, Arrays
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 PHYSICS_TIMESTEP = 0.002  # s
 DEFAULT = "default"  # instead of a name: the robot's default
@@ -91,7 +91,7 @@ class Manipulator:
 
 @dataclass(frozen=True)
 class Driven:
-    """A group of joints of a robot beside its arms, e.g. the drive of its base: see `Group`."""
+    """A group of a robot's joints other than its arms, e.g. the drive of its base; see `Group`."""
 
     robot: int
     name: str
@@ -228,8 +228,7 @@ def _find_groups(
     groups += [(f"{base.prefix}{number}_", group) for group in base.groups]
     names = [group.name for _, group in groups]
     for part in laws:
-        if part not in names:
-            raise ValueError(f"controller: no part {part!r}{or_else(part, names)}")
+        one_of("controller: part", part, names)
     driven = []
     for prefix, group in groups:
         law = group.controller

@@ -165,7 +165,7 @@ class Memory(Text):
 
 @dataclass(frozen=True)
 class BasePath(Text):
-    """Folder of the files of a kind; files are read at once, so that it is not written."""
+    """Folder of a kind of files; since files are read when assigned, it is never written."""
 
     files: str
 

@@ -143,7 +143,7 @@ class _Reader:
         return name, _parse(owner.read_file(name, ""))
 
     def _included(self, include: Any, resolve: bool) -> RootElement:
-        """The model of a file that the document includes: it follows what the document says."""
+        """The model of an included file, under the including document's settings."""
         name, xml = self._file(include, self._inside)
         folder = self._folder if name in self._assets else (self._folder / name).parent
         inside = (*self._inside, name)

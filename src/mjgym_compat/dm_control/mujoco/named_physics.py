@@ -32,7 +32,7 @@ class PhysicsError(DivergenceError):
 
 
 class _Struct:
-    """A structure of the engine, `ptr`, whose attributes it has."""
+    """Wrapper of an engine structure, `ptr`, that passes attributes through."""
 
     def __init__(self, ptr: Any) -> None:
         self.__dict__["ptr"] = ptr
@@ -89,7 +89,7 @@ class NamedStructs(NamedTuple):
 
 
 class _Compiled:
-    """A model that stands where one is compiled."""
+    """A compiled model, passed where a model source is expected."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""Critics of the settings, as `mjgym_train.learn.critics` has them, with derivatives beside losses.
+"""Losses of the critics in `mjgym_train.learn.critics`, with their derivatives.
 
 Outputs o are (rows, size). The actor maximises `value`, whose derivative by the outputs is
 

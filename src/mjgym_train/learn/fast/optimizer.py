@@ -55,7 +55,7 @@ def lerp(target: Array, source: Array, rate: float) -> None:
 
 
 class AdamW:
-    """The steps of a PyTorch AdamW optimiser, whose parameters and moments become views here."""
+    """Steps of a PyTorch AdamW optimiser on views of its parameters and moments."""
 
     def __init__(self, optimizer: torch.optim.Optimizer, max_norm: float = math.inf) -> None:
         (self._group,) = optimizer.param_groups

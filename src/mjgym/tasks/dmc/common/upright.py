@@ -23,7 +23,7 @@ JOINTS = slice(7, None)  # of qpos: all but the root pose
 
 @dataclass(frozen=True)
 class Upright(Task):
-    """A person that stands upright and, with a `speed`, moves at least that fast."""
+    """Base class of humanoid tasks: stand upright and, with a `speed`, move at least that fast."""
 
     speed: float = 0.0  # m/s in any horizontal direction; 0 rewards standing still
 

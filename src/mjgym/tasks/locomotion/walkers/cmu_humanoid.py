@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mjgym.mjcf import Spec, load
 from mjgym.tasks.locomotion.walkers.any_walker import Walker, register_walker
-from mjgym.util.suggestions import or_else
+from mjgym.util.values import one_of
 
 HEIGHT_2020 = 1.143  # m, of the root of the larger body of 2020
 
@@ -66,8 +66,7 @@ def model(version: str) -> Spec:
     Returns:
         The model: 56 hinges, and 56 actuators in alphabetical order with controls in [-1, 1].
     """
-    if version not in FILES:
-        raise ValueError(f"no CMU humanoid of version {version!r}{or_else(version, sorted(FILES))}")
+    one_of("version", version, FILES)
     spec = load(f"locomotion/walkers/{FILES[version]}")
     if version in SERVOS:
         _span_ranges(spec)
