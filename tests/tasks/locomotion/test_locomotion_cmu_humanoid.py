@@ -76,9 +76,9 @@ def test_stands_upright_without_touching_the_floor(version):
     [
         ("2019_positions", "did you mean 2019_position"),
         ("2020_torque", "did you mean 2019_torque"),
-        ("x", "there are 2019_position, 2019_torque, 2020_position"),
+        ("x", "2020_position"),
     ],
 )
 def test_unknown_versions_are_named_with_the_nearest(version, hint):
-    with pytest.raises(ValueError, match=f"{re.escape(repr(version))}; {hint}"):
+    with pytest.raises(ValueError, match=f"{re.escape(repr(version))} is none of .*{hint}"):
         model(version)
