@@ -21,8 +21,9 @@ def unit_vector(rng: Any, size: int) -> np.ndarray:
 
     With `size=4` it is a quaternion of a uniform rotation.
     """
-    vector = rng.normal(size=size)
-    return np.asarray(vector / np.linalg.norm(vector))
+    vector: np.ndarray = rng.normal(size=size)
+    vector /= np.linalg.norm(vector)
+    return vector
 
 
 def random_joints(v: SingleView, rng: Any) -> None:

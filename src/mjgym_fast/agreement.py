@@ -1,11 +1,13 @@
 """Comparison of compiled hooks with their NumPy form on this machine."""
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from mjgym.sim.engine import get_field
 from mjgym.sim.single import Single
 from mjgym_fast.machine_code import BETWEEN, FAILED, FIELD, Outputs, Result
 from mjgym_fast.stepping import Hook, SingleStepper, address
@@ -37,9 +39,13 @@ class Agreement(Hooks):
         self._arrays = SingleStepper(step, sample.model, sample.data)
         self._seen = np.zeros(max(1, self.recording.shown), dtype=self.recording.dtype)
         self._functions = {
-            name: Hook(step.address(name)) for name in self.recording.functions if name != "forces"
+            name: Hook(step.address(name))
+            for name in self.recording.functions
+            if name not in ("forces", "start")
         }
         self._compare()
+        if self._arrays.starts:
+            self._compare_starts()
 
     def _try(self, hook: str, work: Callable[[], Any]) -> Any:
         return None if hook in self.recording.reasons else work()
@@ -77,6 +83,24 @@ class Agreement(Hooks):
                 self._probe("before_single" if single else "before", before)
                 for name in (*BETWEEN, "after", "observation"):
                     self._probe(name, getattr(self, name))
+
+    def _compare_starts(self) -> None:
+        sample, stepper = self._sample, self._arrays
+        model, data = sample.model, sample.data
+        found: list[list[np.ndarray]] = []
+        for seed, compiled in itertools.product(range(PROBES), (False, True)):
+            sample.restore_defaults()
+            rng = np.random.default_rng(seed)
+            if compiled:
+                stepper.draw_start(rng, address(stepper.fields))
+            else:
+                self._task.initialize(self._view, rng)
+            state = [getattr(data, name) for name in sample.state_fields]
+            varied = [get_field(model, name) for name in sample.varied]
+            found.append([np.array(x) for x in (*state, *varied, rng.random())])
+        for expected, numbers in zip(found[::2], found[1::2], strict=True):
+            if not all(map(np.array_equal, expected, numbers)):
+                self.differing.add("initialize")
 
     def _probe(self, name: str, hooks: Callable[[Any], Outputs]) -> None:
         """Compare one function's results with those of its hooks in NumPy."""

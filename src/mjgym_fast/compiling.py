@@ -111,6 +111,6 @@ def compiled(task: Any, dtype: str, goals: Any, varied: tuple[str, ...]) -> Step
         if needed & found:
             return available.warned("compiled hooks give other numbers on this machine than NumPy")
         left_out = dict.fromkeys(found, "gives other numbers than NumPy")
-        if found <= {"observation"}:
+        if found <= {"observation", "initialize"}:
             step.leave_out(left_out)
             return step

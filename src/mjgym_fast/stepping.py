@@ -2,7 +2,8 @@
 
 import copy
 import ctypes
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import mujoco
@@ -69,6 +70,7 @@ class Stepper:
         action: actions, or controls, (n, ...).
         results: what the hooks after the physics give, (..., n).
         work: scratch space of each thread.
+        starts: whether it can write starts.
     """
 
     def __init__(self, step: Any, n: int, lead: tuple[int, ...], workers: int) -> None:
@@ -91,6 +93,15 @@ class Stepper:
         self._actions = self.action if lead else self.action[0]
         self._bad = np.zeros(n, dtype=np.uint8)
         self.work = np.zeros((workers, max(1, step.work)))
+        self.starts = "start" in recording.functions
+        if self.starts:
+            self._start = Hook(step.address("start"))
+            self._drawn = np.zeros(max(1, sum(math.prod(x.shape) for x in recording.draws)))
+            self._draws = [
+                (x, self._drawn[x.first :][: math.prod(x.shape)].reshape(x.shape))
+                for x in recording.draws
+            ]
+            self._start_arguments = 0, address(self._drawn), 0, 0, address(self.work), 1
         self._set(
             n=n, width=SIZE * len(step.fields), memories=SIZE * slots, works=self.work[0].nbytes,
             actions=self.action[0].nbytes, shows=recording.shown * recording.dtype.itemsize,
@@ -113,6 +124,16 @@ class Stepper:
         cells = self.memory.view(entry.dtype)[:, places]
         part = cells.reshape(len(cells), *entry.shape)
         return part if self._lead else part[0, ...]
+
+    def draw_start(self, rng: np.random.Generator, fields: int) -> None:
+        """Write a start over a simulation's defaults.
+
+        Args:
+            fields: address of the addresses of its fields.
+        """
+        for x, numbers in self._draws:
+            numbers[...] = getattr(rng, x.method)(*x.arguments, **x.options)
+        self._start(fields, *self._start_arguments)
 
     def _begin(self, view: View, action: Array, n: int, target: int) -> None:
         if view.memory is not self._views:  # hooks in NumPy, starts and snapshots replace it
@@ -246,6 +267,12 @@ class BatchStepper(Stepper):
     def forget(self, ids: np.ndarray) -> None:
         """Clear warnings, warm starts and varied fields of some simulations."""
         self._begun[ids] = True
+
+    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
+        """Write starts of some simulations, whose states and varied fields are the defaults."""
+        first, width = self._context[[SLOTS["arrays"], SLOTS["width"]]].tolist()
+        for i in ids:
+            self.draw_start(generator(i), first + i * width)
 
     def advance(
         self, view: View, action: Array, where: Array | None, n: int, target: int

@@ -579,6 +579,9 @@ def _astype(x: Any, dtype: Any, *_: Any, **__: Any) -> Any:
 
 
 def _norm(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is None and not keepdims:
+        numbers = np.ravel(x)
+        return np.sqrt(np.vecdot(numbers, numbers))
     return np.sqrt(_reduce(np.add, x * x, axis, keepdims))
 
 
@@ -707,6 +710,29 @@ class Symbols(np.ndarray):
             function, types, _in(dtype, arguments), _in(dtype, options)
         )
         return _marked(moved, dtype)
+
+
+class Writable(Symbols):
+    """An array of symbols and constants that can be written, as the starts of episodes are."""
+
+    def copy(self, *_: Any) -> Any:
+        """The same numbers, apart from these."""
+        return symbols(objects(self).copy(), self._dtype).view(Writable)
+
+    def __getitem__(self, index: Any) -> Any:
+        return super().__getitem__(index).view(Writable)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        objects(self)[index] = converted(NAMESPACE.asarray(value), self._dtype)[()]
+
+    def __array_ufunc__(
+        self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any
+    ) -> Any:
+        result = super().__array_ufunc__(ufunc, method, *inputs, **options)
+        if not out:
+            return result
+        out[0][...] = result
+        return out[0]
 
 
 class _Namespace:

@@ -2,7 +2,7 @@
 
 import copy
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import mujoco.batch
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.engine import STATE_FIELDS, get_field
+from mjgym.sim.engine import ASSET_FIELDS, STATE_FIELDS, get_field
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import Named, View
 from mjgym_fast.machine_code import (
@@ -33,6 +33,7 @@ from mjgym_fast.symbols import (
     Symbol,
     Trace,
     UntraceableError,
+    Writable,
     converted,
     dtype_of,
     symbols,
@@ -133,13 +134,90 @@ class TracedView(View):
         return symbols(np.frompyfunc(symbol, 1, 1)(codes))
 
 
-def inputs(trace: Trace, kind: str, name: str, like: Array) -> Any:
+class StartView(TracedView):
+    """A view in which `initialize` writes symbols, over numbers of the model's defaults.
+
+    Attributes:
+        cells: the fields that it has looked up, one number after another, by name.
+    """
+
+    cells: dict[str, Any]
+
+    def __init__(self, coded: Coded, sample: Single) -> None:
+        super().__init__(coded, sample, {}, between=True)
+        self.__dict__.update(cells={}, kept={})
+
+    def _symbols(self, name: str, values: Any, plain: Any) -> Any:
+        if callable(values):
+            raise UntraceableError(f"calls {name}")
+        codes = np.asarray(values)
+        if codes.dtype == float and codes.size and codes.flat[0] >= _CODE:
+            field, first = divmod(codes.flat[0], _CODE)
+            known = self._coded.fields[int(field) - 1]
+            if known in STATE_FIELDS or known in self._coded.varied:
+                return self._cells(known, int(first), codes.size).reshape(codes.shape)
+            raise UntraceableError(f"reads {name}, which follows from the state")
+        constant = np.array(super()._symbols(name, values, plain))
+        constant.flags.writeable = not constant.size  # it belongs to all simulations
+        return constant
+
+    def _cells(self, name: str, first: int, size: int) -> Any:
+        if name not in self.cells:
+            state = name in STATE_FIELDS
+            values = getattr(self._sample, name) if state else get_field(self.model, name)
+            self.cells[name] = symbols(np.ravel(values).tolist()).view(Writable)
+        return self.cells[name][first : first + size]
+
+
+DRAWS = frozenset(("random", "uniform", "normal", "standard_normal", "exponential"))
+"""Methods of a random generator whose numbers are of float64."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A call of a random generator's method, and the place of its numbers among all."""
+
+    method: str
+    arguments: tuple[Any, ...]
+    options: Mapping[str, Any]
+    first: int
+    shape: tuple[int, ...]
+
+
+class NotedDraws:
+    """Stands for a random generator and notes its draws, whose arguments are constant.
+
+    Attributes:
+        draws: the calls, in their order.
+        count: the numbers that they have drawn.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace, self._own = trace, np.random.default_rng(0)
+        self.draws: list[Draw] = []
+        self.count = 0
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        if method not in DRAWS:
+            raise UntraceableError(f"draws by {method}")
+
+        def draw(*arguments: Any, **options: Any) -> Any:
+            like = np.asarray(getattr(self._own, method)(*arguments, **options))
+            self.draws.append(Draw(method, arguments, options, self.count, like.shape))
+            drawn = inputs(self._trace, "action", "", like, self.count)
+            self.count += like.size
+            return drawn.view(Writable)
+
+        return draw
+
+
+def inputs(trace: Trace, kind: str, name: str, like: Array, first: int = 0) -> Any:
     """Symbols of an array's numbers."""
     if like.dtype not in DTYPES:
         raise UntraceableError(f"has {kind} {name!r} of {like.dtype}")
-    flat = [trace.symbol("input", kind, name, i, dtype=like.dtype) for i in range(like.size)]
+    places = range(first, first + like.size)
     array = np.empty(like.size, dtype=object)
-    array[:] = flat
+    array[:] = [trace.symbol("input", kind, name, i, dtype=like.dtype) for i in places]
     return symbols(array.reshape(like.shape), like.dtype)
 
 
@@ -175,6 +253,7 @@ class Recording:
         shown: size of the observation.
         forces_always: whether forces are computed in every control step.
         exact: whether all sums between physics steps are in NumPy's order.
+        draws: what a start draws, if `initialize` is recorded.
     """
 
     dtype: np.dtype[Any]
@@ -186,6 +265,7 @@ class Recording:
     shown: int = 0
     forces_always: bool = False
     exact: bool = True
+    draws: Sequence[Draw] = ()
 
 
 class Hooks:
@@ -416,6 +496,23 @@ class Recorder(Hooks):
             recording.functions["forces"] = Outputs(bits={TRUE: _condition(due)})
         self._note("after", self.after, self._view())
         self._note("observation", self.observation, self._view())
+        self._record_start()
+
+    def _record_start(self) -> None:
+        view = StartView(self._coded, self._sample)
+        rng = NotedDraws(view._trace)
+
+        def work() -> Outputs:
+            if self._task.kept:
+                raise UntraceableError("depends on the episode before")
+            if ASSET_FIELDS.intersection(self._coded.varied):
+                raise UntraceableError("writes assets")
+            self._task.initialize(view, rng)
+            return Outputs(self._fields("initialize", view.cells))
+
+        outputs = self._try("initialize", work)
+        if outputs is not None:
+            self.recording.functions["start"], self.recording.draws = outputs, rng.draws
 
     def _record_before(self) -> None:
         for name, dtype in (("before", FLOAT), ("before_single", SINGLE)):

@@ -10,9 +10,10 @@ from mjgym.envs.camera import Cameras
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import Layout
 from mjgym.loop.bound_task import BoundTask
-from mjgym.loop.episode import Episodes, Generator
+from mjgym.loop.episode import Episodes
 from mjgym.loop.goals import Goals
 from mjgym.observables import Image, Observable, Sensing, merge
+from mjgym.sim.simulation import Generator
 from mjgym.task import GoalTask
 from mjgym.util.suggestions import or_else
 from mjgym.variation.draws import Draws

@@ -33,6 +33,7 @@ from mjgym.observables import Image, Sensing
 from mjgym.sim import Single, View
 from mjgym.sim.compiled import CompiledStep, Outcome
 from mjgym.sim.engine import HUGE, quiet
+from mjgym.sim.simulation import Generator
 from mjgym.task import Arrays
 from mjgym.util import generators
 from mjgym.util.values import whole_number
@@ -42,9 +43,6 @@ WRONG_RESULT = TypeError, ValueError, IndexError
 """Errors that a hook's result of a wrong shape or kind may raise."""
 
 REDRAWS = 10  # attempts to replace a start that is not finite
-
-Generator = Callable[[int], np.random.Generator]
-"""Returns the random generator of simulation i."""
 
 Draw = Callable[[Image, np.ndarray, np.ndarray | None], np.ndarray]
 """Returns images of some simulations, (len(rows), height, width, ...), with their rewards if body
@@ -244,7 +242,7 @@ class Episodes:
             )
 
         self.end(where)  # if a start raises, there is no half-begun episode to step
-        self.simulation.reset(start, where)
+        self.simulation.reset(start, where, self._generator if self._draws is None else None)
         if "memory" in self._defined:
             self._begin_memory(where)
         self.steps = self._where(where, 0, self.steps)

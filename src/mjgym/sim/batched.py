@@ -16,7 +16,7 @@ from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.lagging_batch import LaggingBatch
 from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.scratches import Scratches
-from mjgym.sim.simulation import Start
+from mjgym.sim.simulation import Generator, Start
 from mjgym.sim.single import Single, derived_fields, episode_fields, varied_fields
 from mjgym.util.bounded import ShortageError
 from mjgym.util.processes import free_memory
@@ -25,6 +25,8 @@ MIN_STRIPPED = 64  # from this many simulations on, geoms that only rendering ne
 TOUCHED = 100_000  # bytes of an MjData's arena that a small model touches
 MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
 
+
+_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
 WithoutVisuals = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
 
@@ -99,6 +101,9 @@ class Batched:
         else:
             for name in self.varied:
                 self.episode_fields[name] = self.batch.expand(name)
+            self._defaults = {
+                name: values[0].copy() for name, values in self.episode_fields.items()
+            }
             self._flags = self.batch.expand("opt.disableflags")
         self._probe = None if varying is None else copy.copy(model)
         self._state = {name: self.batch.bind(name) for name in self.state_fields}
@@ -127,10 +132,20 @@ class Batched:
         if self._lagging:
             self._late = derived_fields(self.sample._data, self.batch.outputs)
 
-    def reset(self, start: Start, where: Array | None = None) -> None:
+    def reset(
+        self, start: Start, where: Array | None = None, generator: Generator | None = None
+    ) -> None:
         ids = self._ids(where)
         self._clear(ids)
-        self._scratches.write(ids.tolist(), start, self._copy_start)
+        left = ids
+        if generator is not None and self._compiled is not None and self._compiled.starts:
+            for name, values in self.episode_fields.items():
+                values[ids] = self._defaults[name]
+            self._compiled.begin(ids.tolist(), generator)
+            fields = (self._state[x][ids] for x in engine.RESET_IF_HUGE if x in self._state)
+            finite = (abs(x) <= engine.HUGE for x in fields)
+            left = ids[~np.logical_and.reduce([x.all(axis=1) for x in finite])]
+        self._scratches.write(left.tolist(), start, self._copy_start)
         self._forward(ids, off=self._off)
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:
@@ -254,8 +269,7 @@ class Batched:
             self._compiled.forget(ids)
 
     def _copy_start(self, scratch: Single, i: int) -> None:
-        for name, rows in self._state.items():
-            rows[i] = getattr(scratch.data, name)
+        mujoco.mj_getState(scratch.model, scratch.data, self.batch.state[i], _INTEGRATION)
         for name, values in self.episode_fields.items():
             values[i] = engine.episode_field(scratch.model, name)
             if self._models is not None:

@@ -42,9 +42,14 @@ class BatchStepper(Stepper, Protocol):
 
     Attributes:
         noted: how many output arrays it writes.
+        starts: whether it can write starts.
     """
 
     noted: int
+    starts: bool
+
+    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
+        """Write starts of some simulations, whose states and varied fields are the defaults."""
 
     def note(self, outputs: Mapping[str, np.ndarray]) -> None:
         """Set the output arrays, by field of MjData."""

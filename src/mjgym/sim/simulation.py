@@ -14,6 +14,9 @@ from mjgym.sim.views import View
 Start = Callable[[int, Single], None]
 """Writes the next start of simulation i into a separate simulation."""
 
+Generator = Callable[[int], np.random.Generator]
+"""Returns the random generator of simulation i."""
+
 
 class Simulation(Protocol):
     """One simulation, or n simulations of one model, behind one interface.
@@ -52,13 +55,17 @@ class Simulation(Protocol):
     def keep_read(self) -> None:
         """Have states include the derived quantities that hooks have read, if these lag."""
 
-    def reset(self, start: Start, where: Array | None = None) -> None:
+    def reset(
+        self, start: Start, where: Array | None = None, generator: Generator | None = None
+    ) -> None:
         """Begin an episode in some simulations and compute everything that depends on its start.
 
         Args:
             start: writes a start; called for each, in ascending order, and in several threads at
                 once if starts run physics.
             where: mask of those that begin; None for all.
+            generator: returns the random generators, if `initialize` alone writes the starts, so
+                that a compiled one may do so.
         """
 
     def write(self, fields: Mapping[str, Array], where: Array | None = None) -> None:

@@ -304,7 +304,12 @@ class Single:
         if self._lagging:
             self._late = derived_fields(self.data, self.view.read)
 
-    def reset(self, start: Callable[[int, "Single"], None], where: Array | None = None) -> None:
+    def reset(
+        self,
+        start: Callable[[int, "Single"], None],
+        where: Array | None = None,
+        generator: Callable[[int], np.random.Generator] | None = None,
+    ) -> None:
         if _left_out(where):
             return
         start(0, self)

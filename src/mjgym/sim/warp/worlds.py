@@ -14,7 +14,7 @@ import warp
 from mjgym.arrays import Array
 from mjgym.sim.compiled import CompiledStep, Outcome
 from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
-from mjgym.sim.simulation import Start
+from mjgym.sim.simulation import Generator, Start
 from mjgym.sim.single import Single, SingleView, derived_fields, episode_fields, varied_fields
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
@@ -218,7 +218,9 @@ class Worlds:
         if self._lagging:
             self._late = derived_fields(self.sample._data, self.sample.read)
 
-    def reset(self, start: Start, where: Array | None = None) -> None:
+    def reset(
+        self, start: Start, where: Array | None = None, generator: Generator | None = None
+    ) -> None:
         ids = self._ids(where)
         if not ids.size:
             return

@@ -192,9 +192,9 @@ class HumanoidJoystick(Joystick):
         super().initialize(v, rng)
         v.qpos[ROOT:] *= rng.uniform(*BENT, len(self.rest))
         commands = uniform_columns(rng, (FORWARD, SIDEWAYS, TURNING), COMMANDS)
-        commands[rng.random(COMMANDS) < STANDING] = 0.0
+        commands = np.where(rng.random((COMMANDS, 1)) < STANDING, 0.0, commands)
         if self.command is not None:
-            commands[:] = self.command
+            commands = np.tile(self.command, (COMMANDS, 1))
         v.userdata[0], v.userdata[1:] = rng.uniform(*GAIT), commands.ravel()
 
     def _commanded(self, v: View, number: Array) -> Array:

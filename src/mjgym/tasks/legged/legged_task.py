@@ -228,7 +228,8 @@ def uniform_columns(
 ) -> np.ndarray:
     """Draw numbers between a low and a high end for each column, column by column."""
     low, high = np.array(spans).T[..., None]
-    return np.asarray((low + (high - low) * rng.random((len(spans), rows))).T)
+    drawn: np.ndarray = low + (high - low) * rng.random((len(spans), rows))
+    return drawn.T
 
 
 def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:

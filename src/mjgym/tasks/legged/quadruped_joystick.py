@@ -134,14 +134,13 @@ class QuadrupedJoystick(Joystick):
         super().initialize(v, rng)
         largest = np.array(LARGEST)
         v.userdata[:3] = rng.uniform(-largest, largest)
-        drawn = np.zeros((COMMANDS, COLUMNS))
-        drawn[:, STEPS] = np.round(rng.exponential(HOLD, (COMMANDS, 1)) / self.control_timestep)
-        drawn[:, DRAWN] = rng.uniform(-largest, largest, (COMMANDS, 3))
-        drawn[:, WANTED] = rng.random((COMMANDS, 3)) < KEPT_MOVING
-        drawn[:, CHANGED] = rng.random((COMMANDS, 3)) < CHANGES
+        steps = np.rint(rng.exponential(HOLD, (COMMANDS, 1)) / self.control_timestep)
+        drawn = rng.uniform(-largest, largest, (COMMANDS, 3))
+        wanted = rng.random((COMMANDS, 3)) < KEPT_MOVING
+        changed = rng.random((COMMANDS, 3)) < CHANGES
         if self.command is not None:
-            v.userdata[:3], drawn[:, CHANGED] = self.command, 0.0
-        v.userdata[3:] = drawn.ravel()
+            v.userdata[:3], changed = self.command, np.zeros((COMMANDS, 3))
+        v.userdata[3:] = np.concatenate([steps, drawn, wanted, changed], axis=1).ravel()
 
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:

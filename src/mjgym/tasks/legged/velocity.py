@@ -219,18 +219,16 @@ class Velocity(CommandedTask, ServoTask):
         return {"command": command, "drawn": row, "left": np.array(FOREVER)}
 
     def _draw_commands(self, rng: Any, ranges: tuple[tuple[float, float], ...]) -> np.ndarray:
-        drawn = np.empty((COMMANDS, COLUMNS))
-        drawn[:, [VX, VY, WZ, TARGET]] = uniform_columns(rng, (*ranges, (-pi, pi)), COMMANDS)
+        ahead, aside, turn, target = uniform_columns(rng, (*ranges, (-pi, pi)), COMMANDS).T
         kinds = rng.random((3, COMMANDS))
-        drawn[:, HEADS], drawn[:, STANDS] = kinds[0] < HEADING, kinds[1] < STANDING
-        forward = kinds[2] < FORWARD
-        drawn[forward, VX] = np.maximum(np.abs(drawn[forward, VX]), SLOWEST_FORWARD)
-        drawn[forward, VY] = drawn[forward, WZ] = 0.0
-        drawn[:, HELD] = rng.uniform(*HOLD, COMMANDS)
+        heads, stands, forward = kinds[0] < HEADING, kinds[1] < STANDING, kinds[2] < FORWARD
+        ahead = np.where(forward, np.maximum(np.abs(ahead), SLOWEST_FORWARD), ahead)
+        aside, turn = np.where(forward, 0.0, aside), np.where(forward, 0.0, turn)
         if self.command is not None:
-            drawn[:, [VX, VY, WZ]] = self.command
-            drawn[:, [HEADS, STANDS]] = 0.0
-        return drawn
+            ahead, aside, turn = (np.full(COMMANDS, x) for x in self.command)
+            heads = stands = np.zeros(COMMANDS)
+        held = rng.uniform(*HOLD, COMMANDS)
+        return np.stack([ahead, aside, turn, target, heads, stands, held], axis=-1)
 
     def _command_row(self, v: View, number: Array) -> Array:
         return drawn_row(v, self.drawn_numbers(v, "commands"), COLUMNS, number)
