@@ -31,6 +31,7 @@ from mjgym_fast.symbols import (
     SINGLE,
     TRUTH,
     Symbol,
+    Symbols,
     Trace,
     UntraceableError,
     Writable,
@@ -202,6 +203,8 @@ class NotedDraws:
             raise UntraceableError(f"draws by {method}")
 
         def draw(*arguments: Any, **options: Any) -> Any:
+            if any(isinstance(x, Symbols) for x in (*arguments, *options.values())):
+                raise UntraceableError("draws within limits that it has drawn")
             like = np.asarray(getattr(self._own, method)(*arguments, **options))
             self.draws.append(Draw(method, arguments, options, self.count, like.shape))
             drawn = inputs(self._trace, "action", "", like, self.count)

@@ -373,6 +373,103 @@ class TestALawOfTheUsersOwn:
             env.reset(seed=0)
 
 
+DICE = """
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 0.1"/>
+    <site name="target"/>
+    <body name="die" pos="0 0 1">
+      <freejoint name="free"/>
+      <geom size="0.1 0.1 0.1" type="box"/>
+      <body name="arm"><joint name="hinge"/><geom size="0.05" pos="0.2 0 0"/></body>
+    </body>
+  </worldbody>
+  <actuator><motor joint="hinge"/></actuator>
+</mujoco>
+"""
+
+
+@dataclass(frozen=True)
+class Dice(Task):
+    """Starts that are drawn and written in many ways, of episodes that end at once."""
+
+    varies = ("site_pos",)
+    time_limit: float = 0.04
+    control_timestep: float = 0.02
+    largest: float = 0.5
+
+    def model(self):
+        return mujoco.MjSpec.from_string(DICE)
+
+    def initialize(self, v, rng):
+        turn = rng.normal(size=4)
+        v.qpos[3:7] = turn / np.linalg.norm(turn)
+        v.qpos[:2] += self.largest * rng.random(2)
+        v.qpos[2] *= rng.uniform(0.9, 1.1)
+        v.joint("hinge").qpos = np.where(rng.uniform() < 0.5, 0.1, rng.exponential(0.2))
+        speeds = rng.standard_normal(v.model.nv)
+        speeds[-1] = 0.0
+        v.qvel = np.clip(speeds, -1.0, 1.0)
+        v.qvel[:3] *= rng.uniform([0.1, 0.2, 0.3], 1.0)
+        angle = rng.uniform(-np.pi, np.pi)
+        v.site("target").pos[:2] = np.cos(angle), np.sin(angle)
+        v.ctrl[:] = v.qpos[2]
+
+    def observation(self, v):
+        return {"qpos": v.qpos, "qvel": v.qvel, "target": v.site("target").xpos}
+
+    def terms(self, v):
+        return {"height": v.qpos[..., 2]}
+
+
+class TestStarts:
+    """Starts of a batch's later episodes, which one compiled function writes."""
+
+    def test_are_drawn_as_in_numpy(self):
+        one, other = pair(VectorEnv, Dice(), num_envs=5, threads=2, **EXACT)
+        assert "initialize" not in one.in_numpy
+        assert_same(one, other, steps=7)
+
+    def test_are_those_of_single_environments(self):
+        envs, single = VectorEnv(Dice(), 3, **EXACT), Env(Dice(), **EXACT)
+        envs.reset(seed=4), envs.step(envs.action_space.sample())
+        for _ in range(3):
+            starts = envs.reset()[0]
+        single.reset(seed=6)
+        for _ in range(3):
+            start = single.reset()[0]
+        assert equal({name: x[2] for name, x in starts.items()}, start)
+
+    def test_with_numbers_that_vary(self):
+        vary = {"body_mass": Uniform(0.9, 1.1), "site_pos": Normal(0.0, 0.1)}
+        assert_same(*pair(VectorEnv, Dice(), num_envs=4, vary=vary, **EXACT))
+
+    @pytest.mark.parametrize(
+        ("initialize", "reason"),
+        [
+            (lambda self, v, rng: v.forward(), "calls forward"),
+            (lambda self, v, rng: v.qpos.__setitem__(0, v.xpos[1, 0]), "reads xpos, which follows"),
+            (lambda self, v, rng: rng.permutation(3), "draws by permutation"),
+            (lambda self, v, rng: rng.uniform(0, rng.uniform()), "within limits that it has drawn"),
+            (lambda self, v, rng: v.geom("floor").pos.fill(1.0), "read-only"),
+        ],
+    )
+    def test_that_cannot_be_compiled_say_why(self, initialize, reason):
+        own = dataclass(frozen=True)(type("Own", (Dice,), {"initialize": initialize}))
+        envs = VectorEnv(own(), 2)
+        assert reason in envs.in_numpy["initialize"]
+        assert not envs.uncompiled
+
+    def test_that_are_not_finite_are_drawn_again(self):
+        class Far(Dice):
+            def initialize(self, v, rng):
+                v.qpos[0] = np.where(rng.random() < 0.3, np.inf, 1.0)
+
+        envs = VectorEnv(Far(), 64)
+        envs.reset(seed=0), envs.step(envs.action_space.sample())
+        assert np.isfinite(envs.reset()[0]).all()
+
+
 def _long(x):
     for i in range(60_001):
         x = x + i

@@ -59,7 +59,7 @@ def test_the_same_bits(id, setting):
         one, other = (make(each, **options, **more) for each in (task, in_numpy(task)))
         ours, theirs = played(one, 6, dtype), played(other, 6, dtype)
         assert one.uncompiled == "", one.uncompiled
-        assert setting != "flat" or not one._episodes.in_numpy
+        assert setting != "flat" or one._episodes.in_numpy.keys() <= {"initialize"}
         if id.startswith(BY_ROUNDING):
             assert_close(ours[1], theirs[1])
         else:

@@ -52,6 +52,7 @@ def test_as_by_one_thread():
 def test_where_physics_runs_several_threads_write(steps, several):
     task = Noted(steps=steps)
     envs = made(task, THREADS)
+    envs.reset(seed=0)
     task.threads.clear()
     envs.reset(seed=0)
     assert len(task.threads) == COUNT
