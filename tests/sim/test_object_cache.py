@@ -38,7 +38,7 @@ def compiled(monkeypatch):
 def test_what_was_compiled_is_read_and_a_damaged_file_is_replaced(compiled, tmp_path):
     folder = tmp_path / "hooks"
     first, seen = compiled(folder)
-    assert first == 4  # before, after, observation, and what calls them
+    assert first == 5  # start, before, after, observation, and what calls them
     assert compiled(folder) == (0, seen)
     damaged = sorted(folder.iterdir(), key=lambda x: x.stat().st_size)[-1]
     content = damaged.read_bytes()
@@ -51,7 +51,7 @@ def test_what_was_compiled_is_read_and_a_damaged_file_is_replaced(compiled, tmp_
 def test_without_a_folder_everything_is_compiled(compiled, tmp_path):
     file = tmp_path / "hooks"
     file.write_text("a file")
-    assert compiled(file)[0] == compiled(file)[0] == 4
+    assert compiled(file)[0] == compiled(file)[0] == 5
     assert file.read_text() == "a file"
 
 
