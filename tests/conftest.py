@@ -29,6 +29,8 @@ def _missing_backends() -> str:
 # The programs that tests start, and the next run, would otherwise compile all modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+# Ray's workers are niced by 15 and would wait for all tests beside them.
+os.environ["RAY_worker_niceness"] = "0"
 
 
 # What a failing assertion of theirs compared is shown as in a test.
