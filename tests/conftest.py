@@ -30,7 +30,7 @@ def _missing_backends() -> str:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 # Ray's workers are niced by 15 and would wait for all tests beside them.
-os.environ["RAY_worker_niceness"] = "0"
+os.environ.update(RAY_worker_niceness="0")
 
 
 # What a failing assertion of theirs compared is shown as in a test.

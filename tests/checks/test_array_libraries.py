@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.registered import ids_as_parameters, registered_task
 from mjgym import registry, rotations
 from mjgym.checks.array_libraries import CLOSE, failures
@@ -104,7 +104,7 @@ def test_hooks_with_other_fields_give_the_same_in_every_library(id, fields):
 FAMILIES = {case[0].partition("/")[0]: case for case in reversed(list(ALONE))}
 
 
-@pytest.mark.parametrize(("id", "fields"), mostly_slow(ALONE, FAMILIES.values()))
+@pytest.mark.parametrize(("id", "fields"), mostly_nightly(ALONE, 4, FAMILIES.values()))
 def test_hooks_of_one_alone_give_the_same_in_every_library(id, fields):
     assert_same_in_every_library(id, fields, None)
 

@@ -4,12 +4,12 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym import registry
 from mjgym_compat.shimmy import flat_order
 
 
-@pytest.mark.parametrize("id", mostly_slow(registry.ids(namespace="dmc"), 8))
+@pytest.mark.parametrize("id", mostly_nightly(registry.ids(namespace="dmc"), 4, 8))
 def test_is_that_of_a_flattened_dict(id):
     kept = gymnasium.make(id, observation="dict", dtype="float64")
     entries, _ = kept.reset(seed=0)

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.places import DATA
 from mjgym.describe.labels import LabelView, signals
 from mjgym.rotations import to_local
@@ -94,7 +94,7 @@ def in_other_words(domain, row):
     return row
 
 
-@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 4))
 def test_labels_say_what_was_stated_by_hand(id):
     domain = id.partition("/")[2].partition("-")[0]
     derived = gymnasium.make(id).unwrapped.describe()["observation"]

@@ -17,6 +17,7 @@ from helpers.equivalence import (
     assert_every_slot_equals_a_single_env,
     make_vec,
 )
+from helpers.lanes import mostly_nightly
 from helpers.registered import ids_as_parameters, of_each_class
 from helpers.rollouts import COPIES, actions_for, equal, rollout, row
 from helpers.suite import gymnasium_checker
@@ -40,11 +41,14 @@ every_id = pytest.mark.parametrize("id", ids_as_parameters(SOME))
 # The loop does these by itself, whatever the task: a few ids of each kind will do.
 some_ids = pytest.mark.parametrize("id", SOME)
 # Nor does a task know of the mode: each class is played in one, and each mode by many classes.
-AUTORESET = list(zip(SOME, itertools.product(KINDS, MODES), strict=True)) + [
-    pytest.param(id, ("flat", MODES[i % len(MODES)]), marks=pytest.mark.slow)
-    for i, id in enumerate(of_each_class())
-    if id not in SOME
-]
+AUTORESET = list(zip(SOME, itertools.product(KINDS, MODES), strict=True)) + mostly_nightly(
+    [
+        (id, ("flat", MODES[i % len(MODES)]))
+        for i, id in enumerate(of_each_class())
+        if id not in SOME
+    ],
+    4,
+)
 
 
 @every_id
@@ -152,8 +156,7 @@ def test_a_state_restores_bit_for_bit(id):
     other.close()
 
 
-@pytest.mark.parametrize("id", of_each_class())
-@pytest.mark.slow
+@pytest.mark.parametrize("id", mostly_nightly(of_each_class(), 4))
 def test_states_of_a_batch_restore_bit_for_bit(id):
     flat = {"observation": "flat", "dtype": "float64"}
     envs = make_vec(id, num_envs=N, max_episode_steps=6, **flat)

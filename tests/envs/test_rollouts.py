@@ -29,7 +29,7 @@ QUICK = (
 
 
 def selected():
-    return mostly_slow(sorted({*QUICK, *of_each_class()}), QUICK)
+    return mostly_nightly(sorted({*QUICK, *of_each_class()}), 4, QUICK)
 
 
 def draw(env, *lead, seed=0):
@@ -121,7 +121,7 @@ def test_rollouts_are_steps(id):
     assert_batch_rolled_out(make_batch(id, CANDIDATES, **options))
 
 
-@pytest.mark.parametrize("id", mostly_nightly(sorted({*QUICK, *of_each_class()}), 3, QUICK))
+@pytest.mark.parametrize("id", selected())
 def test_rollouts_of_varied_models_are_steps(id):
     """Each sub-environment has masses of its own, and so has its candidate."""
     options = {"observation": "flat"} if "_vision" in id else {}

@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.registered import registered_task
 from helpers.rollouts import equal
 from helpers.toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
@@ -288,7 +288,7 @@ def test_the_memory_keeps_its_precision():
 
 
 @pytest.mark.parametrize(
-    "id", mostly_slow(registry.ids(), ("dmc/fish-swim-v0", "legged/go1-velocity-rough-v0"))
+    "id", mostly_nightly(registry.ids(), 4, ("dmc/fish-swim-v0", "legged/go1-velocity-rough-v0"))
 )
 def test_memory_of_those_that_begin(id):
     """The same numbers from a view of some simulations as from the view of all."""

@@ -1,10 +1,13 @@
 """Compiled control steps of registered ids, beside the same steps with their hooks in NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
 
+from helpers.lanes import mostly_nightly
 from helpers.numpy_hooks import in_numpy
 from helpers.registered import registered_task
 from helpers.rollouts import equal
@@ -37,16 +40,12 @@ def played(env, steps, dtype):
     return seen, env.get_state()
 
 
-def cases():
-    """Each id flat and in one other setting, in turn; in all others at night."""
-    for number, id in enumerate(registry.ids()):
-        for setting in SETTINGS:
-            often = setting in ("flat", "goal") or setting == ("dict", "varied")[number % 2]
-            marks = [] if id in QUICK else [pytest.mark.slow if often else pytest.mark.nightly]
-            yield pytest.param(id, setting, marks=marks)
+CASES = list(itertools.product(registry.ids(), SETTINGS))
 
 
-@pytest.mark.parametrize(("id", "setting"), list(cases()))
+@pytest.mark.parametrize(
+    ("id", "setting"), mostly_nightly(CASES, 5, [case for case in CASES if case[0] in QUICK])
+)
 def test_the_same_bits(id, setting):
     task, options = registered_task(id), SETTINGS[setting]
     if setting == "goal" and not isinstance(task, GoalTask):
