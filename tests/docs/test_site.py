@@ -48,6 +48,7 @@ def test_every_id_has_a_page(pages):
         assert "| observation space | `" in text
 
 
+@pytest.mark.slow
 def test_pages_of_measurements_have_all_their_tables(pages):
     for name, tables in DATA_TABLES.items():
         text = (pages / "data" / f"{name}.md").read_text()

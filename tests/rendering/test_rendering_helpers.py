@@ -25,7 +25,7 @@ pytestmark = pytest.mark.gl
 SIZE = 5  # of the batch: more than there are processes
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def batch():
     return begun()
 
@@ -49,12 +49,20 @@ def eager(monkeypatch):
     return slow
 
 
-@pytest.fixture
-def helped(batch, eager):
-    """A renderer whose helpers run from its second batch on."""
+@pytest.fixture(scope="module")
+def drawn(batch):
+    """A renderer for all tests: its helpers take long to start."""
     drawn = Renderer(batch[0].model, batch[1].model, "fast", processes=3)
     yield drawn
     drawn.close()
+
+
+@pytest.fixture
+def helped(batch, drawn, eager):
+    """That renderer with its helpers, started anew where a test before has ended them."""
+    while drawn._helpers is None:
+        drawn.render_all(shots(batch[1]))
+    return drawn
 
 
 def shots(simulations, **options):
@@ -77,8 +85,8 @@ def runs(pid):
 @pytest.mark.usefixtures("eager")
 def test_they_draw_what_one_process_draws(batch):
     described, simulations = batch
-    helped = Renderer(described.model, simulations.model, "reference", processes=3)
-    alone = Renderer(described.model, simulations.model, "reference")
+    helped = Renderer(described.model, simulations.model, "fast", processes=3)
+    alone = Renderer(described.model, simulations.model, "fast")
     wanted = alone.render_all(shots(simulations))
     assert len({picture.tobytes() for picture in wanted}) == SIZE
     np.testing.assert_array_equal(helped.render_all(shots(simulations)), wanted)
@@ -87,10 +95,12 @@ def test_they_draw_what_one_process_draws(batch):
         asked = shots(simulations, kind=kind)
         np.testing.assert_array_equal(helped.render_all(asked), alone.render_all(asked))
     assert len(processes(helped)) == 2
+    colours = simulations.model.mat_rgba.copy()
     simulations.model.mat_rgba[:, :3] = 1.0  # a user may write into the model at any time
     white = alone.render_all(shots(simulations))
     assert not np.array_equal(white, wanted)
     np.testing.assert_array_equal(helped.render_all(shots(simulations)), white)
+    simulations.model.mat_rgba[:] = colours
     rewarded = shots(simulations, reward=0.5, hidden_groups=(1,))
     np.testing.assert_array_equal(helped.render_all(rewarded), alone.render_all(rewarded))
     alone.close()
@@ -102,11 +112,8 @@ def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
     overlay = Overlay.from_words(("inertia", "rangefinders", "frames"), {"site": range(6)})
     viewpoint = Viewpoint(elevation=-40, distance=2.0, bodies=("torso",))
     asked = shots(batch[1], overlay=overlay, camera=viewpoint)
-    for _ in range(2):
-        drawn = helped.render_all(asked)
-    assert helped._helpers is not None
     wanted = alone.render_all(asked)
-    np.testing.assert_array_equal(drawn, wanted)
+    np.testing.assert_array_equal(helped.render_all(asked), wanted)
     assert not np.array_equal(wanted, alone.render_all(shots(batch[1], camera=viewpoint)))
     alone.close()
 
@@ -129,7 +136,7 @@ def test_they_draw_successive_frames_of_one_environment(monkeypatch):
 
 def test_fewer_pictures_than_processes(batch, helped):
     asked = shots(batch[1])
-    every = [helped.render_all(asked) for _ in range(2)][1]
+    every = helped.render_all(asked)
     np.testing.assert_array_equal(helped.render_all(asked[:2]), every[:2])
     np.testing.assert_array_equal(helped.render(asked[3].state, width=40, height=30), every[3])
 
@@ -149,8 +156,6 @@ def test_nothing_is_started_where_it_is_not_worth_it(batch, eager, monkeypatch):
 
 
 def test_closing_and_forgetting_end_them(batch, helped):
-    for _ in range(2):
-        helped.render_all(shots(batch[1]))
     before = processes(helped)
     assert all(map(runs, before))
     helped.close()
@@ -170,7 +175,7 @@ def test_closing_and_forgetting_end_them(batch, helped):
 
 
 def test_one_that_is_killed_is_an_error_and_no_more(batch, helped):
-    wanted = [helped.render_all(shots(batch[1])) for _ in range(2)][1]
+    wanted = helped.render_all(shots(batch[1]))
     os.kill(processes(helped)[0], signal.SIGKILL)
     with pytest.raises(RenderingError, match="a process that draws has ended"):
         helped.render_all(shots(batch[1]))
@@ -178,8 +183,6 @@ def test_one_that_is_killed_is_an_error_and_no_more(batch, helped):
 
 
 def test_an_unknown_camera(batch, helped):
-    for _ in range(2):
-        helped.render_all(shots(batch[1]))
     asked = [*shots(batch[1])[:-1], Shot(shown(batch[1], 0), "nosuch", width=40, height=30)]
     with pytest.raises(ValueError, match="no camera 'nosuch'"):
         helped.render_all(asked)
