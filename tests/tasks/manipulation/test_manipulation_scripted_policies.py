@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
 from helpers.scripted import assert_drives_one_as_many, assert_solves
 from mjgym import Env, VectorEnv
@@ -33,8 +34,7 @@ SOLVED = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SOLVED)
+@pytest.mark.parametrize("name", mostly_nightly(SOLVED, 3))
 def test_script_solves_its_task(name):
     rewards = assert_solves(make_task(name), *SOLVED[name])
     assert rewards == pytest.approx(1, abs=0.01)

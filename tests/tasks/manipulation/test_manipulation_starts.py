@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.manipulation_records import NAMES, ROBOT_JOINTS, STACKS, Record, id_of, make, tasks
 from helpers.stratified import Stratified
 from mjgym.tasks.manipulation.bricks import brick_name
@@ -148,8 +148,7 @@ def test_no_start_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, 5)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_nightly(NAMES, 6))
 def test_none_of_many_starts_has_a_forbidden_contact(name):
     """The ids with vision begin by the same code.
 

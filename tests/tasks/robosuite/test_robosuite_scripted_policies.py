@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_nightly
 from helpers.robosuite_records import make_task
 from helpers.scripted import assert_drives_one_as_many, assert_solves
 from mjgym import Env, VectorEnv
@@ -28,8 +29,7 @@ SOLVED = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SOLVED)
+@pytest.mark.parametrize("name", mostly_nightly(SOLVED, 3))
 def test_script_solves_its_task(name):
     rewards = assert_solves(make_task(name), *SOLVED[name])
     if name == "Wipe":  # whose last spot is paid besides the clean table
@@ -39,8 +39,7 @@ def test_script_solves_its_task(name):
         assert rewards == pytest.approx(1, abs=0.1 if depth_counts else 1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("robot", ["Sawyer", "IIWA", "UR5e", "Kinova3", "XArm7"])
+@pytest.mark.parametrize("robot", mostly_nightly(["Sawyer", "IIWA", "UR5e", "Kinova3", "XArm7"], 3))
 def test_script_lifts_with_other_robots(robot):
     """By the same law with another arm and another gripper, whose grasp is noticed as well."""
     envs = VectorEnv(make_task("Lift", robot=robot), 4, observation="dict", dtype="float64")
