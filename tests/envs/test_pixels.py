@@ -1,6 +1,7 @@
 """Pictures as observations, and render(): single, batched, with Gymnasium's own wrappers."""
 
 import copy
+import itertools
 import pickle
 import warnings
 
@@ -12,17 +13,21 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import FrameStackObservation
 from gymnasium.wrappers.vector import RecordVideo
 
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import equal
 
 pytestmark = pytest.mark.gl
 
 FAST = {"render_quality": "fast", "pixels": {"width": 32, "height": 24}}
 ID = "dmc/reacher-easy-v0"
+KINDS = itertools.product(
+    (ID, "dmc/swimmer-swimmer6-v0", "dmc/quadruped-escape-v0"),
+    ("pixels", "flat+pixels", "dict+pixels"),
+    ("rgb", "depth"),
+)
 
 
-@pytest.mark.parametrize("observation", ["pixels", "flat+pixels", "dict+pixels"])
-@pytest.mark.parametrize("kind", ["rgb", "depth"])
-@pytest.mark.parametrize("id", [ID, "dmc/swimmer-swimmer6-v0", "dmc/quadruped-escape-v0"])
+@pytest.mark.parametrize(("id", "observation", "kind"), mostly_nightly(KINDS, 6))
 def test_checker(id, observation, kind):
     pixels = {"width": 32, "height": 24, "kind": kind}
     env = gymnasium.make(id, observation=observation, render_quality="fast", pixels=pixels)

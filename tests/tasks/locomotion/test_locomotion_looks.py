@@ -1,10 +1,13 @@
 """What people see of locomotion: skies that are not black, walls not white, small textures."""
 
+import itertools
+
 import gymnasium
 import numpy as np
 import pytest
 
 import mjgym
+from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
 from mjgym.envs.pixels import viewpoint
 
@@ -13,8 +16,9 @@ TEXTURES = 1_000_000  # bytes of all that a model has
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("quality", ["fast", pytest.param("reference", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize(
+    ("id", "quality"), mostly_nightly(itertools.product(IDS, ("fast", "reference")), 3)
+)
 def test_skies_and_walls(id, quality):
     env = gymnasium.make(id, render_quality=quality).unwrapped
     env.reset(seed=0)
