@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import mjgym
 from helpers.places import SCRIPTS
+from helpers.registered import ids_as_parameters
 from mjgym.cli.app import app
 from mjgym.envs.pixels import viewpoint
 from mjgym.tasks.dmc.pendulum import Pendulum
@@ -33,7 +34,7 @@ def test_a_camera_that_is_not_there_is_named():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", mjgym.registry.ids())
+@pytest.mark.parametrize("id", ids_as_parameters())
 def test_every_id_has_one_and_says_so(id):
     env = gymnasium.make(id).unwrapped
     where = viewpoint(env.task, env.model)

@@ -19,6 +19,7 @@ import mjgym
 from helpers.forks import LIBRARIES, Forks
 from helpers.guide_code import need, needs_gl, pages, program, sections
 from helpers.guide_code import run as run_code
+from helpers.lanes import mostly_nightly
 from helpers.places import ASSETS, ROOT, SCRIPTS, SOURCE
 from helpers.suite import packaged_ids
 
@@ -219,7 +220,9 @@ class TestWheel:
         compiled = run(python, "-c", textwrap.dedent(program), folder=empty).split()
         assert compiled == mjgym.registry.ids(namespace="dmc")
 
-    @pytest.mark.parametrize("page", pages(apart=False), ids=lambda page: page.stem)
+    @pytest.mark.parametrize(
+        "page", mostly_nightly(pages(apart=False), 3), ids=lambda page: page.stem
+    )
     def test_the_code_of_every_guide_runs(self, forks, page, tmp_path):
         """In one session, top to bottom; that of guides with an extra runs in `test_guides`."""
         if needs_gl(page) and os.environ.get("MUJOCO_GL") in ("disable", "off"):

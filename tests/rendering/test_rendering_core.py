@@ -217,12 +217,17 @@ SHOWN = [
 
 COMPARED = """
 import mujoco
-for name in sys.argv[2:]:
+folder, *names = sys.argv[1:]
+for number, name in enumerate(names):
     described, simulation = started(name)
-    for quality in ("fast", "reference"):
-        renderer = Renderer(described.model, simulation.model, quality)
-        picture = renderer.render(shown(simulation), width=160, height=120)
-        np.save(f"{sys.argv[1]}-{name}-{quality}.npy", picture)
+    quality = ("fast", "reference")[number % 2]
+    renderer = Renderer(described.model, simulation.model, quality)
+    picture = renderer.render(shown(simulation), width=160, height=120)
+    np.save(f"{folder}/{choose()}-{name}.npy", picture)
+    if choose() == "osmesa" and number != 1:
+        continue  # EGL's are MuJoCo's
+    if quality == "fast":
+        renderer = Renderer(described.model, simulation.model, "reference")
     begin(simulation, described.initialize, lambda i: np.random.default_rng(1))
     simulation.step(np.zeros(simulation.model.nu), 3)
     model = described.model().compile()
@@ -258,15 +263,13 @@ for name in sys.argv[2:]:
 def test_pictures_equal_those_of_mujoco_by_egl_and_by_osmesa(tmp_path):
     """On a textured model of its own, in the same state, drawn by mujoco.Renderer."""
     for backend in ("egl", "osmesa"):
-        _run(COMPARED, tmp_path / backend, *SHOWN, MUJOCO_GL=backend)
+        _run(COMPARED, tmp_path, *SHOWN, MUJOCO_GL=backend)
     for name in SHOWN:
-        for quality in rendering.QUALITIES:
-            egl, osmesa = (
-                np.load(f"{tmp_path / backend}-{name}-{quality}.npy").astype(int)
-                for backend in ("egl", "osmesa")
-            )
-            assert egl.std() > 5  # of 255
-            assert np.abs(egl - osmesa).max() <= 1, (name, quality)
+        egl, osmesa = (
+            np.load(tmp_path / f"{backend}-{name}.npy").astype(int) for backend in ("egl", "osmesa")
+        )
+        assert egl.std() > 5  # of 255
+        assert np.abs(egl - osmesa).max() <= 1, name
 
 
 def test_one_renderer_draws_all_of_a_batch(draws):
@@ -663,16 +666,16 @@ def _open_files():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_ten_thousand_renders_leave_memory_flat(draws):
+def test_thousands_of_renders_leave_memory_flat(draws):
     described, simulation = started("room")
     drawn = draws(described, simulation)
     for kind in rendering.KINDS * 100:
-        drawn.render(shown(simulation), width=16, height=16, kind=kind)
+        drawn.render(shown(simulation), width=32, height=32, kind=kind)
     gc.collect()
     memory, files, threads = _resident(), _open_files(), threading.active_count()
-    for i in range(10_000):
+    for i in range(3_000):  # each picture has 3 kB
         simulation.step(np.zeros(simulation.model.nu), 1)
-        drawn.render(shown(simulation), width=16, height=16, kind=rendering.KINDS[i % 20 // 18])
+        drawn.render(shown(simulation), width=32, height=32, kind=rendering.KINDS[i % 20 // 18])
     gc.collect()
     assert _resident() - memory < 4 * 2**20
     assert _open_files() <= files  # fewer, if what an earlier test has left ends now
@@ -688,17 +691,17 @@ def test_opening_and_closing_leaves_memory_flat(draws):
         drawn.render(shown(simulation), width=16, height=16)
         drawn.close()
 
-    for _ in range(10):
+    for _ in range(6):
         cycle()
     gc.collect()
     files, threads, memory = _open_files(), threading.active_count(), [_resident()]
     for _ in range(3):
-        for _ in range(8):
+        for _ in range(4):
             cycle()
         gc.collect()
         memory.append(_resident())
     # What leaks does so in each round; what the heap takes once, it does not take again.
-    assert np.diff(memory).min() < 8 * 2**20
+    assert np.diff(memory).min() < 4 * 2**20
     assert _open_files() <= files  # fewer, if what an earlier test has left ends now
     assert threading.active_count() <= threads
 
@@ -725,16 +728,17 @@ def test_on_a_display(tmp_path):
         + """
 from mjgym.rendering.window import Window
 described, simulation = started("quadruped-escape")
-renderer = Renderer(described.model, simulation.model, "fast")
-picture = renderer.render(shown(simulation))
-assert choose() == "glfw", choose()
-child = os.fork()
-if child == 0:
-    other = renderer.render(shown(simulation))
-    assert choose() in ("egl", "osmesa")
-    assert np.abs(picture.astype(int) - other).max() <= 1
-    os._exit(0)
-assert os.waitpid(child, 0)[1] == 0
+if "close" not in sys.argv:
+    renderer = Renderer(described.model, simulation.model, "fast")
+    picture = renderer.render(shown(simulation))
+    assert choose() == "glfw", choose()
+    child = os.fork()
+    if child == 0:
+        other = renderer.render(shown(simulation))
+        assert choose() in ("egl", "osmesa")
+        assert np.abs(picture.astype(int) - other).max() <= 1
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
 window = Window(described, simulation.model, "fast")
 for seed in range(3):
     begin(simulation, described.initialize, lambda i: np.random.default_rng(seed))
