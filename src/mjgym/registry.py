@@ -20,7 +20,6 @@ from mjgym.envs.env import Env
 from mjgym.envs.options import Options, names
 from mjgym.envs.overlapped import OverlappedVectorEnv
 from mjgym.envs.players import PlayersVectorEnv
-from mjgym.envs.residual import ResidualAction, VectorResidualAction
 from mjgym.envs.simulation_backends import BACKENDS, DEFAULT, arguments_of_others
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import Registration, Task
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 NO_LIMIT = math.inf  # steps of an episode
 
 _OPTIONS = names(Options)
-_WRAPPED = ("residual",)  # arguments that add a wrapper
 _VECTOR_OPTIONS = ("num_envs", "backend")
 # make() consumes these itself.
 _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
@@ -47,7 +45,6 @@ _GYMNASIUM = ("max_episode_steps", "disable_env_checker")
 _TAKEN = {
     "task_class",
     *_OPTIONS,
-    *_WRAPPED,
     *_VECTOR_OPTIONS,
     *(argument for backend in BACKENDS.values() for argument in backend.arguments),
     *inspect.signature(gymnasium.make).parameters,
@@ -60,26 +57,20 @@ _ELSEWHERE = dict.fromkeys(
 )
 
 
-def make_env(task_class: str, **kwargs: Any) -> Env | ResidualAction:
+def make_env(task_class: str, **kwargs: Any) -> Env:
     """Entry point of every id: a single environment.
 
     Args:
         task_class: "module:Class".
-        **kwargs: fields of the class, keyword arguments of `Env`, and `residual`, which wraps it in
-            a `ResidualAction`.
+        **kwargs: fields of the class, and keyword arguments of `Env`.
 
     Raises:
         TypeError: an argument is unknown; the message suggests the nearest ones.
         ValueError: `time_limit` exceeds the registered limit, which `gymnasium.make` enforces.
     """
     cls = _load(task_class)
-    fields, options = _split(cls, kwargs, (*_OPTIONS, *_WRAPPED), _GYMNASIUM)
-    residual = options.pop("residual", None)
-    env = _single(cls(**fields).as_one_agent(), options)
-    return env if residual is None else ResidualAction(env, residual)
-
-
-def _single(task: Task, options: dict[str, Any]) -> Env:
+    fields, options = _split(cls, kwargs, _OPTIONS, _GYMNASIUM)
+    task = cls(**fields).as_one_agent()
     limits = _own_limit(task)
     if limits is None:
         return Env(task, **options)
@@ -112,7 +103,7 @@ def _own_limit(task: Task) -> tuple[float, set[float]] | None:
 
 def make_vector_env(
     task_class: str, **kwargs: Any
-) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv | VectorResidualAction:
+) -> VectorEnv | PlayersVectorEnv | OverlappedVectorEnv:
     """Vector entry point of every id: a batch of environments, or of matches between players.
 
     Args:
@@ -120,19 +111,18 @@ def make_vector_env(
         **kwargs: fields of the class, and options of `mjgym.envs.options`. As in `gymnasium.make`,
             a `max_episode_steps` of None is the registered limit, and -1 means no limit. With a
             custom `time_limit`, the earlier of the two ends an episode. `backend` names one of
-            `mjgym.envs.simulation_backends`. `residual` wraps them in a `VectorResidualAction`.
+            `mjgym.envs.simulation_backends`.
 
     Raises:
         TypeError: an argument is unknown; the message suggests the nearest ones.
-        ValueError: the backend is unknown; the message lists the known ones. Or `residual` is given
-            with several players, with `overlap` or on another backend.
+        ValueError: the backend is unknown; the message lists the known ones.
         ImportError: the backend is not installed; the message says how to install it.
     """
     cls = _load(task_class)
     backend = kwargs.pop("backend", DEFAULT)
     if not isinstance(backend, str) or backend not in BACKENDS:
         raise ValueError(f"backend: {backend!r} is none of {', '.join(BACKENDS)}")
-    known = (*_OPTIONS, *_WRAPPED, *_VECTOR_OPTIONS, *BACKENDS[backend].arguments)
+    known = (*_OPTIONS, *_VECTOR_OPTIONS, *BACKENDS[backend].arguments)
     for name, other in arguments_of_others(backend).items():
         if name in kwargs:
             raise TypeError(f"{name}: only of backend={other!r}, not of {backend!r}")
@@ -149,12 +139,7 @@ def make_vector_env(
         stated = NO_LIMIT if limit == -1 or limit in registered else limit
         limit = -1 if min(stated, steps) == NO_LIMIT else min(stated, steps)
     options["max_episode_steps"] = None if limit == -1 else limit
-    residual = options.pop("residual", None)
     vector_class = BACKENDS[backend].load(backend)
-    if residual is not None:
-        if task.players or backend != DEFAULT or options.get("overlap", 1) != 1:
-            raise ValueError("residual: only for one agent, without overlap, on the CPU")
-        return VectorResidualAction(vector_class(task, **options), residual)
     if options.get("overlap", 1) != 1:
         if task.players:
             raise ValueError("overlap: matches of several players step together")

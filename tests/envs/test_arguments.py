@@ -31,7 +31,6 @@ SHARED = [
     ("time_limit", ("10", [1], None, HUGE, -1.0)),
     ("control_timestep", ("x", [1], {}, -1, 0, HUGE, 1e9)),
     ("poles", ("1", 1.5, -1, 10**7, HUGE)),
-    ("residual", (7, "x", [1])),
 ]
 BATCHED = [
     ("render_mode", ("ansi",)),  # Gymnasium's own in `make`

@@ -12,7 +12,6 @@ from helpers import training_runs
 from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies import network as policy
-from mjgym.tasks.l2m.reflex import START
 from mjgym_train import config, evaluation
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.td3 import TD3Config
@@ -181,21 +180,3 @@ class TestRewardOfEvaluations:
 def test_recorded_actions_are_not_repeated():
     with pytest.raises(config.ConfigError, match="action_repeat: recorded actions"):
         TD3Config(action_repeat=2, data="somewhere")
-
-
-class TestCorrectionsOfAScript:
-    @pytest.mark.slow
-    def test_they_are_trained_and_scored(self, tmp_path):
-        """`residual` reaches training, evaluations and the saved policy."""
-        settings = ["num_envs=2", "evaluations=1", "evaluation_episodes=1", "env.residual=0.01",
-                    "env.max_episode_steps=30", f"env.init_pose={list(START)}"]  # fmt: skip
-        made = training_runs.trainer(
-            tmp_path / "run", *SMALL_REPLAY, *settings, algorithm="td3", id=WALKER, steps=120
-        )
-        made.train()
-        words = ("evaluate", tmp_path / "run", "--json", "--episodes", 1)
-        found = json.loads(mjgym_(*words).stdout)
-        assert found["mean"] == pytest.approx(made.progress().score)
-        assert found["lengths"] == [30]
-        policy = Run(tmp_path / "run").policy()
-        assert (policy.low.min(), policy.high.max()) == (-1.0, 1.0)
