@@ -2,7 +2,6 @@
 
 import copy
 import ctypes
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -96,10 +95,9 @@ class Stepper:
         self.starts = "start" in recording.functions
         if self.starts:
             self._start = Hook(step.address("start"))
-            self._drawn = np.zeros(max(1, sum(math.prod(x.shape) for x in recording.draws)))
+            self._drawn = np.zeros(max(1, sum(x.count for x in recording.draws)))
             self._draws = [
-                (x, self._drawn[x.first :][: math.prod(x.shape)].reshape(x.shape))
-                for x in recording.draws
+                (x.method, self._drawn[x.first : x.first + x.count]) for x in recording.draws
             ]
             self._start_arguments = 0, address(self._drawn), 0, 0, address(self.work), 1
         self._set(
@@ -131,8 +129,8 @@ class Stepper:
         Args:
             fields: address of the addresses of its fields.
         """
-        for x, numbers in self._draws:
-            numbers[...] = getattr(rng, x.method)(*x.arguments, **x.options)
+        for method, numbers in self._draws:
+            getattr(rng, method)(out=numbers)
         self._start(fields, *self._start_arguments)
 
     def _begin(self, view: View, action: Array, n: int, target: int) -> None:

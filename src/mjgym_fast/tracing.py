@@ -31,7 +31,6 @@ from mjgym_fast.symbols import (
     SINGLE,
     TRUTH,
     Symbol,
-    Symbols,
     Trace,
     UntraceableError,
     Writable,
@@ -170,48 +169,61 @@ class StartView(TracedView):
         return self.cells[name][first : first + size]
 
 
-DRAWS = frozenset(("random", "uniform", "normal", "standard_normal", "exponential"))
-"""Methods of a random generator whose numbers are of float64."""
-
-
-@dataclass(frozen=True)
+@dataclass
 class Draw:
-    """A call of a random generator's method, and the place of its numbers among all."""
+    """Numbers that a random generator draws by one method into an array, and their place in it."""
 
     method: str
-    arguments: tuple[Any, ...]
-    options: Mapping[str, Any]
     first: int
-    shape: tuple[int, ...]
+    count: int = 0
 
 
 class NotedDraws:
-    """Stands for a random generator and notes its draws, whose arguments are constant.
+    """Stands for a random generator and notes its draws.
+
+    Numbers of other distributions follow from the plain ones as in NumPy, so all that a start draws
+    from one is drawn at once.
 
     Attributes:
-        draws: the calls, in their order.
+        draws: in their order.
         count: the numbers that they have drawn.
     """
 
     def __init__(self, trace: Trace) -> None:
-        self._trace, self._own = trace, np.random.default_rng(0)
+        self._trace = trace
         self.draws: list[Draw] = []
         self.count = 0
 
-    def __getattr__(self, method: str) -> Callable[..., Any]:
-        if method not in DRAWS:
-            raise UntraceableError(f"draws by {method}")
+    def __getattr__(self, method: str) -> Any:
+        raise UntraceableError(f"draws by {method}")
 
-        def draw(*arguments: Any, **options: Any) -> Any:
-            if any(isinstance(x, Symbols) for x in (*arguments, *options.values())):
-                raise UntraceableError("draws within limits that it has drawn")
-            like = np.asarray(getattr(self._own, method)(*arguments, **options))
-            self.draws.append(Draw(method, arguments, options, self.count, like.shape))
-            drawn = inputs(self._trace, "action", "", like, self.count)
-            self.count += like.size
-            return drawn.view(Writable)
+    def _draw(self, method: str, size: Any, *limits: Any) -> Any:
+        shape = np.broadcast_shapes(*map(np.shape, limits)) if size is None else size
+        like = np.empty(shape)
+        drawn = inputs(self._trace, "action", "", like, self.count)
+        if not self.draws or self.draws[-1].method != method:
+            self.draws.append(Draw(method, self.count))
+        self.draws[-1].count += like.size
+        self.count += like.size
+        return drawn.view(Writable)
 
-        return draw
+    def random(self, size: Any = None) -> Any:
+        return self._draw("random", size)
+
+    def standard_normal(self, size: Any = None) -> Any:
+        return self._draw("standard_normal", size)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        low, high = NAMESPACE.asarray(low), NAMESPACE.asarray(high)
+        return (low + (high - low) * self._draw("random", size, low, high)).view(Writable)
+
+    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        loc, scale = NAMESPACE.asarray(loc), NAMESPACE.asarray(scale)
+        return (loc + scale * self._draw("standard_normal", size, loc, scale)).view(Writable)
+
+    def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
+        scale = NAMESPACE.asarray(scale)
+        return (scale * self._draw("standard_exponential", size, scale)).view(Writable)
 
 
 def inputs(trace: Trace, kind: str, name: str, like: Array, first: int = 0) -> Any:

