@@ -145,7 +145,8 @@ class TestEnv:
     @pytest.mark.gl
     def test_pictures(self, tmp_path):
         path = tmp_path / "pictures.hdf5"
-        random_demos(path, episodes=2, observation="dict+pixels", pixels=PICTURES)
+        drawing = {"pixels": PICTURES, "render_quality": "fast"}
+        random_demos(path, episodes=2, observation="dict+pixels", **drawing)
         keys = ["agentview_image", "robot0_eye_in_hand_image"]
         specs = {"obs": {"low_dim": ["object"], "rgb": keys}}
         obs_utils.initialize_obs_utils_with_obs_specs(specs)

@@ -56,6 +56,8 @@ def run(*arguments):
 
 # What is written comes back.
 
+FAST = {"render_quality": "fast"}
+
 
 @pytest.mark.parametrize(
     "kwargs",
@@ -63,10 +65,12 @@ def run(*arguments):
         {},
         {"observation": "dict", "dtype": "float64", "robot": "Sawyer"},
         pytest.param(
-            {"observation": "dict+pixels", "pixels": PICTURES}, marks=pytest.mark.gl, id="pictures"
+            {"observation": "dict+pixels", "pixels": PICTURES, **FAST},
+            marks=pytest.mark.gl,
+            id="pictures",
         ),
         pytest.param(
-            {"observation": "flat+pixels", "pixels": {"width": 32, "height": 32}},
+            {"observation": "flat+pixels", "pixels": {"width": 32, "height": 32}, **FAST},
             marks=pytest.mark.gl,
             id="one picture",
         ),

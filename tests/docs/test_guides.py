@@ -24,7 +24,7 @@ from helpers.guide_code import (
     run,
     write_modules,
 )
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.places import ROOT, SCRIPTS
 from mjgym.cli.app import app
 from mjgym.cli.guide import guides, programs
@@ -66,8 +66,7 @@ TASKS = [
 ]
 
 
-@pytest.mark.parametrize("name", TASKS)
-@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_nightly(TASKS, 3))
 def test_its_tasks_pass_the_check(name, tmp_path):
     """`mjgym check` on what is shown as a task of one's own."""
     write_modules(tmp_path, README, *GUIDES)

@@ -1042,13 +1042,15 @@ PICTURES = {
     "deep": Observable(observe.image(0, width=6, height=6, kind="depth"), buffer_size=3),
 }
 CART = "dmc/cartpole-swingup-v0"
+FAST = {"render_quality": "fast"}
 
 
 @pytest.mark.gl
 def test_pictures_are_past_pictures():
     """Against a twin that draws after every physics step; there is one in a control step."""
-    twin = gymnasium.make(CART, max_episode_steps=-1).unwrapped
-    env = gymnasium.make(CART, observation="dict+pixels", dtype="float64", observables=PICTURES)
+    twin = gymnasium.make(CART, max_episode_steps=-1, **FAST).unwrapped
+    drawing = {"observation": "dict+pixels", "observables": PICTURES, **FAST}
+    env = gymnasium.make(CART, dtype="float64", **drawing)
     drawn = []
 
     def draw():
@@ -1096,7 +1098,8 @@ def test_pictures_of_a_batch_equal_those_of_singles(observation):
     }
     if observation != "pixels":
         observables["position"] = Observable(noise=noises.additive(Normal(0, 1)))
-    keywords = {"observation": observation, "max_episode_steps": 4, "observables": observables}
+    keywords = {"observation": observation, "observables": observables, **FAST}
+    keywords["max_episode_steps"] = 4
     ours = gymnasium.make_vec(CART, num_envs=2, **keywords)
     sync = SyncVectorEnv([lambda: gymnasium.make(CART, **keywords)] * 2)
     assert ours.single_observation_space == sync.single_observation_space

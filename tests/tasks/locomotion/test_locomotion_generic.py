@@ -342,7 +342,7 @@ EYES = [
 @pytest.mark.gl
 @pytest.mark.parametrize("id", EYES)
 def test_a_walker_sees_with_its_own_camera(id):
-    env = gymnasium.make(id, observation="dict+pixels")
+    env = gymnasium.make(id, observation="dict+pixels", render_quality="fast")
     key = "walker/egocentric_camera"
     assert env.observation_space[key] == gymnasium.spaces.Box(0, 255, (EYE, EYE, 3), np.uint8)
     assert list(env.observation_space)[:-1] == list(
@@ -367,7 +367,7 @@ def test_a_walker_sees_with_its_own_camera(id):
     ],
 )
 def test_a_walker_does_not_see_its_own_head(id, fields):
-    env = gymnasium.make(id, **fields)
+    env = gymnasium.make(id, render_quality="fast", **fields)
     env.reset(seed=0)
     base = env.unwrapped
     hidden = base.task.creature.hidden_groups
@@ -393,7 +393,7 @@ def test_a_walker_does_not_see_its_own_head(id, fields):
 @pytest.mark.gl
 @pytest.mark.parametrize("id", EYES)
 def test_pictures_of_a_batch_equal_those_of_single_envs(id):
-    kwargs = {"observation": "dict+pixels", "max_episode_steps": 3}
+    kwargs = {"observation": "dict+pixels", "render_quality": "fast", "max_episode_steps": 3}
     envs = gymnasium.make_vec(id, num_envs=3, **kwargs)
     singles = [gymnasium.make(id, **kwargs) for _ in range(3)]
     observations = envs.reset(seed=0)[0]

@@ -82,7 +82,7 @@ def test_many_bricks_take_little_memory(name):
 @pytest.mark.gl
 @pytest.mark.parametrize("id", VISION)
 def test_a_vision_id_shows_the_picture_and_the_robot_alone(id):
-    env = gymnasium.make(id)
+    env = gymnasium.make(id, render_quality="fast")
     twin = gymnasium.make(id.replace("_vision-", "_features-"), observation="dict")
     seen, features = env.reset(seed=3)[0], twin.reset(seed=3)[0]
     assert env.observation_space.contains(seen)
