@@ -327,8 +327,8 @@ class TestPolicy:
         np.testing.assert_array_equal(once, again[[2, 3, 0, 1]])
 
 
+@pytest.mark.slow
 class TestRun:
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "settings",
         [(), ("network=gru", "history=6", "hidden=[32]", "output=mixture", "modes=2")],
@@ -358,7 +358,6 @@ class TestRun:
         assert len(made.agent.demonstrations) == sum(map(len, recorded[:3]))
         made.close()
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("algorithm", "setting"), [("td3_bc", "alpha=0.1"), ("iql", "expectile=0.7")]
     )
@@ -397,6 +396,7 @@ class TestUpdates:
         torch.testing.assert_close(agent.actor_loss(batch, action, value), wanted)
 
 
+@pytest.mark.slow
 class TestBesideTheBuffer:
     SETTINGS = ("learning_starts=40", "num_envs=4", "log_every=80", "updates_per_step=0.1")
 
@@ -418,12 +418,12 @@ class TestBesideTheBuffer:
         assert [len(batch.action) for batch in made.batches(2)] == [32, 32]
         made.close()
 
-    @pytest.mark.slow
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
         own = {"algorithm": "sac", "steps": 240}
         interrupted(tmp_path, *self.SETTINGS, **own, at=120, make=trainer)
 
 
+@pytest.mark.slow
 class TestReplayOfARun:
     """`--data RUN`: the replay buffer in its checkpoint."""
 
@@ -611,6 +611,7 @@ class TestRefusals:
             algorithms.find("bc")(settings_of("bc", "network=gru"), (40, 40, 3), 2)
 
 
+@pytest.mark.slow
 class TestCommands:
     def test_train_then_evaluate(self, known, tmp_path):
         folder = tmp_path / "run"

@@ -79,6 +79,7 @@ class TestEpisodes:
         assert reward.tolist() == [1, 1]
 
 
+@pytest.mark.slow
 class TestRuns:
     @pytest.mark.parametrize(
         "more", [pytest.param((), marks=pytest.mark.slow), ("action_repeat=3",)]
@@ -138,8 +139,8 @@ class TestRuns:
             trainer(tmp_path, *more, algorithm=name, id=id)
 
 
+@pytest.mark.slow
 class TestCommands:
-    @pytest.mark.slow
     def test_train_and_evaluate(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         settings = [s for s in (*SMALL, *REPLAY) if not s.startswith("env.")]

@@ -15,7 +15,7 @@ from mjgym.util import atomic
 from mjgym_train import metrics
 from mjgym_train.run import Run
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 HOLDER = """
 import sys, time
@@ -45,9 +45,7 @@ def train(folder, *words, code=0):
     return mjgym_("train", "td3", ID, *SMALL_REPLAY, *budget, *words, code=code)
 
 
-@pytest.mark.parametrize(
-    "words", [pytest.param((), marks=pytest.mark.slow), ("--overwrite",)], ids=str
-)
+@pytest.mark.parametrize("words", [(), ("--overwrite",)], ids=str)
 def test_a_folder_in_use_is_refused_with_its_holder(tmp_path, holder, words):
     said = " ".join(train(tmp_path / "run", *words, code=1).stderr.split())
     assert f"is in use by process {holder.pid} on" in said
@@ -76,7 +74,6 @@ def test_a_score_is_of_the_policy_beside_it(tmp_path):
     assert not run.evaluation_file.exists()
 
 
-@pytest.mark.slow
 def test_a_killed_process_holds_nobody_up(tmp_path, holder):
     holder.send_signal(signal.SIGKILL)
     holder.wait()
@@ -166,7 +163,6 @@ def test_a_run_whose_episodes_all_diverge_ends(algorithm, tmp_path, monkeypatch)
     assert max(m.env_step for m in shares) < 1000
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("own_ids")
 def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -21,7 +21,7 @@ from mjgym_train.learn.collector import Collector
 from mjgym_train.learn.training import make_trainer
 from mjgym_train.run import Run, code_of
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 
 def train(folder, *words, code=0):
@@ -418,7 +418,6 @@ class TestPolicyFiles:
 
 
 class TestEvaluate:
-    @pytest.mark.slow
     def test_a_policy_file_a_bundled_policy_and_a_run_agree(self, run):
         by_seeds = ("--seeds", "10000-10001", "--json")
         of_run = json.loads(mjgym_("evaluate", run, "--episodes", 2, "--json").stdout)
@@ -450,7 +449,6 @@ class TestEvaluate:
         assert named in refused(run, "evaluate", run, *words)
 
 
-@pytest.mark.slow
 def test_a_full_disk(tmp_path):
     """Files cannot grow beyond some kB; the run ends with a sentence, and the checkpoint before."""
     program = (

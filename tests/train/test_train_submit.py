@@ -28,7 +28,7 @@ from mjgym_train.learn.training import make_trainer
 from mjgym_train.protocol import Protocol
 from mjgym_train.run import Run
 
-pytestmark = pytest.mark.torch
+pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 SHORT = Protocol(steps=160, evaluations=2, evaluation_episodes=2, seeds=(10_000, 10_001))
@@ -408,7 +408,6 @@ def test_a_policy_of_a_table_earns_what_its_row_says(run, tmp_path) -> None:
 KEPT = sorted(path.with_suffix(".yaml") for path in score_table.FOLDER.rglob("*.npz"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("about", KEPT[:1], ids=lambda path: path.stem)
 def test_a_policy_of_the_packaged_table_earns_what_its_row_says(about: Path) -> None:
     stated, found, deviation = rescored(score_table.FOLDER, about)

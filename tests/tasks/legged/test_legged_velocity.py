@@ -122,7 +122,7 @@ def ended(z, t, i):
     return z["terminated"][t, i] or z["truncated"][t, i]
 
 
-@pytest.fixture(scope="module", params=mostly_slow(CASES, [*ROBOTS, "go1_rough"]))
+@pytest.fixture(scope="module", params=mostly_slow(CASES, ROBOTS))
 def replayed(request):
     return Replayed(request.param)
 

@@ -58,7 +58,7 @@ RESIZE = {
 }
 
 
-@pytest.fixture(scope="module", params=mostly_slow(TASKS, ["TwoArmLift", "TwoArmPegInHole"]))
+@pytest.fixture(scope="module", params=mostly_slow(TASKS, ["TwoArmLift"]))
 def record(request):
     name = request.param
     return name, Record(name, RESIZE.get(name), PAID.get(name, ("dense", "sparse")))
