@@ -266,7 +266,7 @@ def test_another_number_of_arms_is_refused_before_anything_is_compiled(name, rob
         ("TwoArmPegInHole", {"gripper": "PandaGripper"}, "expected None"),
         ("TwoArmPegInHole", {"peg_radius": (0.03, 0.01)}, "peg_radius"),
         ("TwoArmPegInHole", {"peg_length": 0}, "peg_length"),
-        ("TwoArmTransport", {"reward_type": "dense"}, "there are sparse"),
+        ("TwoArmTransport", {"reward_type": "dense"}, "none of sparse"),
     ],
 )
 def test_what_does_not_fit_is_refused(name, fields, message):
