@@ -11,7 +11,7 @@ from mjgym.cli.ids import known_ids
 from mjgym.cli.output import console, print_json, refusing, say, table
 
 if TYPE_CHECKING:
-    from mjgym.checks.agreements import Agreement
+    from mjgym_compat.verification import Agreement
 
 MOST_DRAWN = 2**31  # seeds that are drawn are below
 

@@ -9,7 +9,6 @@ import pytest
 
 from helpers import commands
 from mjgym import registry
-from mjgym.checks import agreements
 from mjgym_compat import published_environments, verification
 from mjgym_compat.published_environments import VerificationError
 
@@ -31,7 +30,7 @@ def test_gymnasiums_own_are_equal_to_the_last_bit(tmp_path):
         assert row["against"].startswith("gymnasium ")
 
 
-@pytest.mark.parametrize("what", agreements.DIFFERENCES)
+@pytest.mark.parametrize("what", verification.DIFFERENCES)
 def test_a_difference_is_seen_and_is_the_exit_status(what, monkeypatch, tmp_path):
     published = published_environments.OfGymnasium
 
@@ -42,7 +41,7 @@ def test_a_difference_is_seen_and_is_the_exit_status(what, monkeypatch, tmp_path
 
         def step(self, action):
             super().step(action)
-            shift = dict.fromkeys(agreements.DIFFERENCES, 0.0) | {what: 1e-6}
+            shift = dict.fromkeys(verification.DIFFERENCES, 0.0) | {what: 1e-6}
             self.observation = {k: x + shift["observation"] for k, x in self.observation.items()}
             self.reward += shift["reward"]
             self.discount -= shift["discount"]

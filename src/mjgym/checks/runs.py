@@ -55,7 +55,7 @@ def terms_of(info: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_steps(env: Any, actions: Iterable[np.ndarray], steps: int, seed: int) -> list[Step]:
-    """A reset and steps, with a reset in place of the step after an episode's end."""
+    """Reset and make steps; after an episode's end a reset takes the place of a step."""
     run = [Step(flat(env.reset(seed=seed)[0]))]
     for _, action in zip(range(steps), actions, strict=False):
         if run[-1].terminated or run[-1].truncated:

@@ -52,7 +52,7 @@ def known_id(value: str) -> str:
 
 
 def other_id(value: str) -> str | None:
-    """The id if another package has registered it with Gymnasium; those of `PLUGINS` are asked."""
+    """The id if another package registers it with Gymnasium; imports those in `PLUGINS`."""
     import gymnasium
 
     for package in PLUGINS:

@@ -28,7 +28,7 @@ def ramp_steps(ramp_ratio: float, substeps: int) -> int:
 
 
 def ramp(since: Array, steps: int) -> Array:
-    """Fraction of the way to a goal some physics steps after it was set, (...) in (0, 1].
+    """Interpolated fraction of a goal, some physics steps after it was set, (...) in (0, 1].
 
     The published ramp is harmonic: 1/5, 1/4, 1/3, 1/2 and 1 of the way for five steps. It would be
     linear if each step started from the previous point instead of the ramp's start.

@@ -34,7 +34,7 @@ def refuse_closed(env: Any) -> None:
 
 
 def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndarray:
-    """The action as a float64 array of the expected shape, neither rounded nor clipped.
+    """Convert an action to float64 and check its shape; it is neither rounded nor clipped.
 
     Args:
         action: one action (nu,), or one per sub-environment (n, nu).
@@ -148,7 +148,7 @@ class Layout:
         return self.has_entries and not self.pictures and self.frames is None
 
     def block(self, lead: tuple[int, ...]) -> tuple[np.ndarray, Any]:
-        """An array of all numbers of plain observations, and an observation that shows it."""
+        """One array for all numbers of plain observations, and an observation of views into it."""
         goals = [int(np.prod(shape)) for shape in self._goals.values()]
         block = np.zeros((*lead, *self._players, self.size + sum(goals)), dtype=self.dtype)
         if self._bare:

@@ -21,7 +21,7 @@ def remember_prefix(spec: Spec, prefix: str) -> None:
 
 
 def prefix_of(spec: Spec) -> str:
-    """The full prefix of the names of an attached model; empty if it is not attached."""
+    """The full name prefix of an attached model; empty if it is not attached."""
     prefix = ""
     while spec.parent is not None:
         prefix = _prefixes.get(spec, "") + prefix

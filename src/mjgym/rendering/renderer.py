@@ -245,7 +245,7 @@ def _work(jobs: "queue.SimpleQueue[_Job | None]", make: Callable[[], Studio]) ->
 
 
 class _Processwide:
-    """All renderers of this process: locked while it forks, closed when it exits."""
+    """Registry of this process's renderers: locked during a fork, closed at exit."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -53,7 +53,7 @@ def press(session: Session, typed: str) -> None:
 
 
 class Keys:
-    """Reads single keys while it is open, where stdin is a terminal that can do so."""
+    """Reads single keys from the terminal while open; without a terminal there are none."""
 
     def __init__(self) -> None:
         self._before: Any = None

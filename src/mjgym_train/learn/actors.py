@@ -61,7 +61,7 @@ class Unroll:
 
 @dataclass(frozen=True)
 class Report:
-    """Message of the trainer to the process that started the run."""
+    """Progress message from the trainer to the process that started the run."""
 
     progress: Progress  # of the run
     files: dict[str, bytes]  # new contents of the run folder, by path

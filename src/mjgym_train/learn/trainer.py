@@ -153,7 +153,7 @@ class Trainer:
         return self.algorithm(self.config, self.collector.observation_size, len(self.low))
 
     def _for_actions(self) -> Config:
-        """The settings, with the number of choices of discrete actions as `bins`."""
+        """The settings, with `bins` set to the number of discrete actions."""
         config: Any = self.config
         choices, bins = self.collector.choices, getattr(config, "bins", None)
         if choices is None:

@@ -68,7 +68,7 @@ class Difference:
 
 
 def shown(value: Any) -> str:
-    """A value of a difference in a line of text."""
+    """Format a differing value on one line."""
     if isinstance(value, list):
         return " ".join(map(shown, value)) or _NOTHING
     return f"{value:.6g}" if isinstance(value, float) else str(value) or _NOTHING

@@ -128,7 +128,7 @@ class Agent(ABC, nn.Module):
     def descend(
         optimizer: torch.optim.Optimizer, gradients: Sequence[Tensor], max_norm: float
     ) -> None:
-        """One step of an optimiser, with its gradients bounded."""
+        """Take an optimiser step with clipped gradients."""
         parameters = optimizer.param_groups[0]["params"]
         for parameter, gradient in zip(parameters, gradients, strict=True):
             parameter.grad = gradient
