@@ -625,3 +625,27 @@ def test_a_task_has_what_it_reads_of_its_objects():
     with pytest.raises(AttributeError, match="has no '_pot_qat'"):
         _ = env._pot_qat
     env.close()
+
+
+def test_each_robot_has_its_configuration():
+    """As robosuite 1.5.2 has it."""
+    usual = {
+        "composite_controller_config": None,
+        "base_type": "default",
+        "initialization_noise": "default",
+        "control_freq": 20,
+        "lite_physics": True,
+        "gripper_type": "default",
+    }
+    noise = {"type": "gaussian", "magnitude": 0.01}
+    asked = {"control_freq": 10, "initialization_noise": [None, noise]}
+    env = make("TwoArmLift", ["Panda", "Sawyer"], **asked)
+    one, two = env.robot_configs
+    assert one == {**usual, "control_freq": 10, "initialization_noise": None}
+    assert two == {**usual, "control_freq": 10, "initialization_noise": noise}
+    assert list(one) == list(usual)
+    env.close()
+    for name, gripper in {"Wipe": "WipingGripper", "Lift": "default"}.items():
+        env = make(name)
+        assert env.robot_configs == [{**usual, "gripper_type": gripper}]
+        env.close()

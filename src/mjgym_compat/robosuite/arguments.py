@@ -104,6 +104,27 @@ COMMON = (
     "reward_shaping",
 )
 
+# Entries of `robot_configs`: the argument that gives each, and its default.
+OF_ROBOTS: dict[str, tuple[str, Any]] = {
+    "composite_controller_config": ("controller_configs", None),
+    "base_type": ("base_types", DEFAULT),
+    "initialization_noise": ("initialization_noise", DEFAULT),
+    "control_freq": ("control_freq", 20),
+    "lite_physics": ("lite_physics", True),
+    "gripper_type": ("gripper_types", DEFAULT),
+}
+GRIPPERS = {"Wipe": "WipingGripper", "TwoArmPegInHole": None}  # defaults of tasks with another
+
+
+def robot_configs(name: str, asked: Mapping[str, Any], count: int) -> list[dict[str, Any]]:
+    """The `robot_configs` of robosuite: for each robot, the arguments that concern it."""
+    given = {"gripper_types": GRIPPERS.get(name, DEFAULT), **asked}
+    values = {key: given.get(argument, usual) for key, (argument, usual) in OF_ROBOTS.items()}
+    return [
+        {key: x[i] if isinstance(x, list | tuple) else x for key, x in values.items()}
+        for i in range(count)
+    ]
+
 
 def task_fields(
     name: str, id: str, asked: Mapping[str, Any], others: Iterable[str]

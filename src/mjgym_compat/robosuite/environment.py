@@ -16,7 +16,7 @@ from mjgym.envs.env import Env
 from mjgym.loop.states import MEMORY, first_memory, in_simulation
 from mjgym.util.suggestions import did_you_mean
 from mjgym.util.values import one_of
-from mjgym_compat.robosuite.arguments import HEIGHT_STD, task_fields
+from mjgym_compat.robosuite.arguments import HEIGHT_STD, robot_configs, task_fields
 from mjgym_compat.robosuite.bindings import Simulation
 from mjgym_compat.robosuite.episodes import Episodes, Picture
 from mjgym_compat.robosuite.macros import SIMULATION_TIMESTEP
@@ -93,6 +93,7 @@ class RobosuiteEnv:
             for name, part in zip(self.robot_names, task.robots, strict=True)
         ]
         self.num_robots = len(self.robots)
+        self.robot_configs = robot_configs(self.title, self._asked, self.num_robots)
 
     def __getattr__(self, name: str) -> Any:
         known = self.__dict__.get("_known", {})
