@@ -23,7 +23,8 @@ def load(file: Path, use: Callable[[dict[str, Any]], T]) -> T:
         with zipfile.ZipFile(file) as archive:
             if damaged := archive.testzip():
                 raise RunError(f"{file} is damaged: the checksum of {damaged} is wrong")
-        content = torch.load(file, weights_only=True)
+        # A GPU's tensors too: modules and optimizers copy them to where they are.
+        content = torch.load(file, weights_only=True, map_location="cpu")
     except pickle.UnpicklingError:  # PyTorch's message tells how to run it
         raise RunError(f"{file} is not read: it holds objects whose code would run") from None
     except RunError:
