@@ -27,6 +27,7 @@ import mjgym  # noqa: F401  (registers the ids)
 from helpers import commands, pages
 from helpers.commands import SCRIPT
 from helpers.lanes import mostly_nightly
+from mjgym.cli import fields
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
 
 pytestmark = pytest.mark.slow
@@ -378,6 +379,19 @@ class TestSession:
         assert session.progress.seed == 3
         envs.close()
 
+    @pytest.mark.parametrize(("num_envs", "sides"), [(None, [216, 216]), (2, [])])
+    def test_observed_images_are_enlarged_to_be_shown(self, num_envs, sides):
+        cameras = {"camera": ["side", "back"], "width": 72, "height": 72}
+        options = {"observation": "dict+pixels", "pixels": cameras}
+        env = fields.make(TASK, None, num_envs, **options)
+        found = Session(env, lambda observation: np.zeros(env.action_space.shape)).images()
+        assert [image.shape for image in found] == [(side, side, 3) for side in sides]
+        assert all(len(np.unique(image)) > 5 for image in found)
+        env.close()
+
+    def test_without_images_none_are_shown(self, session):
+        assert session.images() == []
+
     def test_the_twin_follows(self, session):
         session.step()
         np.testing.assert_array_equal(session.follow().qpos, session.env.data.qpos)
@@ -717,7 +731,8 @@ from mjgym.viewing.native import Native
 from mjgym.viewing.opening import place_of
 
 show, groups = ("joints", "contacts"), {"geom": (0, 4)}
-env = gymnasium.make("dmc/dog-fetch-v0", show=show, groups=groups)
+seen = {"observation": "flat+pixels", "pixels": {"width": 64, "height": 96}}
+env = gymnasium.make("dmc/dog-fetch-v0", show=show, groups=groups, **seen)
 session = Session(env, lambda observation: np.zeros(38))
 session.pause(True)
 viewer = Native(session, place_of("camera", None, env))
@@ -726,6 +741,9 @@ assert option.flags[mujoco.mjtVisFlag.mjVIS_JOINT]
 assert option.flags[mujoco.mjtVisFlag.mjVIS_CONTACTPOINT]
 assert option.geomgroup.tolist() == [1, 0, 0, 0, 1, 0]
 viewer.sync(session)
+((place, image),) = viewer._at_the_right(session.images())
+assert image.shape == (place.height, place.width, 3) == (288, 192, 3)
+assert place.bottom + place.height == viewer._viewer.viewport.height
 camera.azimuth, camera.distance = 10.0, camera.distance / 2  # as somebody does with the mouse
 before, near = camera.lookat.copy(), camera.distance
 qpos = env.unwrapped.data.qpos.copy()

@@ -1,6 +1,9 @@
 """MuJoCo's own window on a session."""
 
+from collections.abc import Sequence
+
 import mujoco
+import numpy as np
 
 from mjgym import rendering
 from mjgym.rendering import Camera
@@ -85,9 +88,22 @@ class Native:
                 scene.ngeom = min(len(marks), scene.maxgeom)
                 for i in range(scene.ngeom):
                     scene.geoms[i] = marks[i]
+                viewer.set_images(self._at_the_right(session.images()))
         self._tell(session)
         self._window.sync()
         return True
+
+    def _at_the_right(
+        self, images: Sequence[np.ndarray]
+    ) -> list[tuple[mujoco.MjrRect, np.ndarray]]:
+        """Images in the window's upper right corner, below each other."""
+        window, placed = self._viewer.viewport, []
+        top = window.height
+        for image in images:
+            height, width = image.shape[:2]
+            top -= height
+            placed.append((mujoco.MjrRect(window.width - width, top, width, height), image))
+        return placed
 
     def _go_along(self, session: Session) -> None:
         camera = self._viewer.cam

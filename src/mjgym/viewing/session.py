@@ -2,6 +2,7 @@
 
 import enum
 import functools
+import math
 import queue
 import time
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ from mjgym.viewing.marks import arrows, planned
 BURST = 1 / 30  # s of computing, after which the viewer has its turn
 LAG = 0.1  # s, by which the simulation may be late before it gives up catching up
 FRAME = 1 / 60  # s, between two looks at what has been asked for
+_SEEN = 192  # pixels of an observed image's shorter side on the screen, at least
 PUSH = 0.5  # s, for which a force lasts that the viewer does not renew
 SLOWEST = 1e-3  # of real time
 MEASURED = 0.5  # s on the clock, over which the achieved pace is measured
@@ -257,6 +259,20 @@ class Session:
             self._drawn = at, [*arrows(self.twin, self.env.cameras.arrows()), *paths]
         return self._drawn[1]
 
+    def images(self) -> list[np.ndarray]:
+        """Observed images of a single environment, uint8 (height, width, 3), enlarged to be seen.
+
+        Of a stack of frames, the newest; none in a batch.
+        """
+        found = self._observation
+        entries = found.values() if isinstance(found, Mapping) else [found]
+        images = [
+            entry[-1] if entry.ndim == 4 else entry
+            for entry in entries
+            if self.count is None and entry.ndim >= 3 and entry.dtype == np.uint8
+        ]
+        return [_enlarged(image) for image in images]
+
     def _moves(self) -> bool:
         return not (self.paused or self.progress.waiting)
 
@@ -312,3 +328,8 @@ class Session:
         # People can ask their viewers of one environment for contacts and forces at any time.
         self.twin.follow(shown, forces=i is None)
         return self.twin.data
+
+
+def _enlarged(image: np.ndarray) -> np.ndarray:
+    times = math.ceil(_SEEN / min(image.shape[:2]))
+    return image.repeat(times, 0).repeat(times, 1)

@@ -123,6 +123,7 @@ class Web:
                 self._begin(session)
             session.follow()
             self._panel.marks = session.marks()
+            self._panel.images = session.images()
             self._shown = shown
         if self._link.paused is not None:  # the page has changed it, and shows it
             self._paused, self._link.paused = self._link.paused, None
@@ -268,6 +269,8 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 self._aim.type = mujoco.mjtCamera.mjCAMERA_TRACKING.value
                 self._aim.trackbodyid = session.twin.model.body(viewpoint.bodies[0]).id
         self.marks: list[mujoco.MjvGeom] = []  # drawn besides the model
+        self.images: list[np.ndarray] = []  # observed ones
+        self._textures: list[int] = []  # which hold them
         self.ready = threading.Event()
 
     @messages.handler  # type: ignore[untyped-decorator]
@@ -277,6 +280,7 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                 self._drive(self._session, imgui.IsKeyDown)
             self._begin()
             self._draw()
+            self._draw_images()
             self.viewer.extra_geoms[:] = self.marks
         elif isinstance(message, plugin.ViewerInitEvent):
             self._session.overlay.write(self.viewer.vis_options)
@@ -322,6 +326,21 @@ class _Panel(plugin.ViewerPlugin):  # type: ignore[misc]  # mujoco has no types
                     self._session.ask(command)
                 if command is not _BUTTONS[-1]:
                     imgui.SameLine()
+        imgui.End()
+
+    def _draw_images(self) -> None:
+        if not self.images:
+            return
+        imgui.SetNextWindowPos(imgui.Vec2(430, 60), imgui.Cond.FirstUseEver)
+        imgui.Begin("Observation", None, imgui.WindowFlags.AlwaysAutoResize)
+        images = self.images
+        self._textures += [0] * (len(images) - len(self._textures))  # 0 makes one
+        for i, image in enumerate(images):
+            height, width, channels = image.shape
+            self._textures[i] = self.viewer.upload_image(
+                self._textures[i], image.tobytes(), width, height, channels
+            )
+            imgui.Image(self._textures[i], imgui.Vec2(width, height))
         imgui.End()
 
     def _slide(self) -> None:
