@@ -7,19 +7,22 @@ python scripts/bundle_policy.py FILE.npz --half        # the same for a bundled 
 python scripts/bundle_policy.py ID_0.yaml              # of the score table, with its policy beside
 python scripts/bundle_policy.py RUN --least 0.8        # only those that reach this share
 
-A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`, and by PyTorch,
-from the run's checkpoint; the score table has no checkpoints. It is refused if the two disagree, if
-the run recorded another score, if the task is no longer as registered, or if it is no perceptron of
-state observations. Of several runs of one task, the one with the best result on the separate seeds
-of evaluations in training is kept: by its return in the suite, else by success. So its score is
-unbiased by selection. With `--half`, the numbers of its layers are rounded to half precision before
-it is scored. `--least` is a share of a return of 1,000, in the suite, or of successful episodes, on
-those separate seeds.
+A run's policy is scored by NumPy alone, with the 100 seeds of `mjgym evaluate`. In some of these
+episodes its actions are compared with those of PyTorch, from the run's checkpoint; the score table
+has no checkpoints. It is refused if the two disagree, if the run recorded another score, if the
+task is no longer as registered, or if it is an ensemble. One that acts by images has its own place
+beside that of a state's observations; wherever it was trained, OpenGL draws the images for scores.
+Of several runs of one task, the one with the best result on the separate seeds of evaluations in
+training is kept: by its return in the suite, else by success. So its score is unbiased by
+selection. With `--half`, the numbers of its layers are rounded to half precision before it is
+scored. `--least` is a share of a return of 1,000, in the suite, or of successful episodes, on those
+separate seeds.
 """
 
 import argparse
 import json
 import math
+import operator
 import re
 import sys
 from collections.abc import Mapping, Sequence
@@ -31,16 +34,18 @@ import numpy as np
 import torch
 import yaml
 
+from mjgym import registry
 from mjgym.policies import network, trained
 from mjgym.policies.network import Policy
 from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
 from mjgym_train import comparison, config, evaluation, score_table
 from mjgym_train.evaluation import Evaluation
-from mjgym_train.learn import algorithms
+from mjgym_train.learn import algorithms, checkpoints
 from mjgym_train.learn.normalization import FLOOR
 from mjgym_train.run import Run
 
+COMPARED = evaluation.SEEDS[:10]  # in whose episodes actions are compared
 ALIKE = 1e-4  # fraction of half the range of actions that counts as rounding
 SURE = 3.0  # standard errors, tolerance between two scores of one policy
 
@@ -65,26 +70,33 @@ class TorchPolicy(Policy):
     """
 
     def __init__(self, run: Run, like: Policy) -> None:
-        size, actions = len(like.mean), len(like.low)
+        shape = like.mean.shape
         # Raw observations: the agent normalises them.
-        raw = np.zeros(size, np.float32), np.ones(size, np.float32)
+        raw = np.zeros(shape, np.float32), np.ones(shape, np.float32)
         plans: dict[str, Any] = {
             name: getattr(like, name) for name in ("chunk", "ensembling", "repeat")
         }
         super().__init__([], *raw, like.low, like.high, like.history, **plans)
         agent = algorithms.find(run.settings()["algorithm"])
         settings = config.read(agent.Config, [run.config_file])
-        checkpoint = torch.load(run.checkpoint_file, weights_only=True)["agent"]
-        # The last entries, which only the critic sees.
-        self._unseen = len(checkpoint["modules"]["normalizer.mean"]) - size
-        unseen = (self._unseen,) if self._unseen else ()
-        self.agent: Any = agent(settings, size + self._unseen, actions, *unseen)
-        self.agent.restore(checkpoint)
+        checkpoint = checkpoints.load(run.checkpoint_file, operator.itemgetter("agent"))
+        actions = len(like.low)
+        self.agent: Any
+        if like.encoder:
+            self._unseen = 0
+            self.agent = agent(settings, shape, actions)
+        else:  # the last entries, which only the critic sees
+            self._unseen = len(checkpoint["modules"]["normalizer.mean"]) - shape[0]
+            unseen = (self._unseen,) if self._unseen else ()
+            self.agent = agent(settings, shape[0] + self._unseen, actions, *unseen)
+        self.agent.load_state_dict(checkpoint["modules"])
 
     @torch.no_grad()
     def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
-        histories = torch.from_numpy(inputs).view(len(inputs), self.history, -1)
+        histories = torch.from_numpy(inputs).view(len(inputs), self.history, *self.mean.shape)
+        if histories.ndim > 3:  # images
+            return np.asarray(self.agent.mean_action(histories.to(torch.uint8)).numpy())
         whole = torch.nn.functional.pad(histories, (0, self._unseen))
         return np.asarray(self.agent.mean_action(whole).numpy())
 
@@ -118,7 +130,7 @@ class Beside:
         return one
 
 
-def bundled(folder: Path) -> trained.Trained:
+def bundled(folder: Path, half: bool = False) -> trained.Trained:
     """Load and score a run's policy, with its metadata.
 
     Raises:
@@ -126,10 +138,10 @@ def bundled(folder: Path) -> trained.Trained:
         RunError: there is no run, or it has no policy yet.
     """
     run = Run(folder)
-    settings, policy = run.settings(), _perceptron(run.policy())
+    settings, policy = run.settings(), _single(run.policy())
     lines = run.metrics()
     about = trained.About(
-        settings=settings,
+        settings={**settings, "env": registry.on_mujoco(settings["env"])},
         env_step=lines[-1].env_step,
         updates=lines[-1].updates,
         minutes=round(lines[-1].wall_s / 60, 2),
@@ -137,21 +149,19 @@ def bundled(folder: Path) -> trained.Trained:
         fingerprint=_without_folders(json.loads(run.fingerprint_file.read_text())),
     )
     _check(about, policy)
-    other = TorchPolicy(run, policy)
-    beside = Beside(policy, other)
-    score = _score(settings, beside)
+    beside = Beside(policy, TorchPolicy(run, policy))
+    _score(about.settings, beside, COMPARED)
     if beside.distance > ALIKE:
         raise RefusedError(f"its actions differ by {beside.distance:.2g} from those of PyTorch")
-    by_torch = _score(settings, other).returns
-    _require_alike(score.returns, (by_torch.mean(), by_torch.std()), "by PyTorch")
+    found = scored(policy, about, half)
     if run.evaluation_file.exists():
         own = np.array(json.loads(run.evaluation_file.read_text())["returns"])
         recorded = own.mean(), own.std()
-        _require_alike(score.returns, recorded, "in the run's evaluation.json")
-    return _scored(policy, about, score)
+        _require_alike(found.about.returns, recorded, "in the run's evaluation.json")
+    return found
 
 
-def submitted(file: Path) -> trained.Trained:
+def submitted(file: Path, half: bool = False) -> trained.Trained:
     """Load and score a policy of the score table, from the file of its run.
 
     Raises:
@@ -172,10 +182,10 @@ def submitted(file: Path) -> trained.Trained:
         )
     except (OSError, yaml.YAMLError, network.PolicyError, KeyError, TypeError, ValueError) as error:
         raise RunError(f"{file} is damaged: {error}") from None
-    policy = _perceptron(loaded)
+    policy = _single(loaded)
     _check(about, policy)
-    found = _scored(policy, about, _score(about.settings, policy))
-    _require_alike(np.array(found.about.returns), (score, spread), "in the table")
+    found = scored(policy, about, half)
+    _require_alike(found.about.returns, (score, spread), "in the table")
     return found
 
 
@@ -188,12 +198,10 @@ def _settings_of(file: Path) -> dict[str, Any]:
     return settings
 
 
-def _perceptron(policy: network.AnyPolicy) -> Policy:
-    """Refuse a policy that is no perceptron of a state's observations."""
+def _single(policy: network.AnyPolicy) -> Policy:
+    """Refuse the policy of an ensemble."""
     if not isinstance(policy, Policy):
         raise RefusedError("it is the policy of an ensemble: train one agent alone")
-    if policy.encoder:
-        raise RefusedError("it acts by pictures: train it from a state's observations")
     return policy
 
 
@@ -203,7 +211,7 @@ def _check(about: trained.About, policy: Policy) -> None:
     Raises:
         RefusedError: it does not.
     """
-    env = gymnasium.make(about.id)
+    env = gymnasium.make(about.id, **trained.image_options(about.arguments))
     try:
         about.check(env)
     except trained.TrainedError as error:
@@ -214,24 +222,25 @@ def _check(about: trained.About, policy: Policy) -> None:
         raise RefusedError("it observes other numbers than the task as it is registered has")
 
 
-def halved(found: trained.Trained) -> trained.Trained:
-    """Round a policy to half precision, with its score.
+def again(file: Path, half: bool = False) -> trained.Trained:
+    """Score a bundled policy again."""
+    found = trained.read(file)
+    return scored(found.policy, found.about, half)
+
+
+def _halved(policy: Policy) -> Policy:
+    """Round a policy to half precision.
 
     Inputs that never varied in training are 0 once normalised: their weights are dropped.
     """
-    constant = found.policy.deviation <= np.float32(FLOOR)
-    policy = found.policy.rounded(constant if found.policy.history == 1 else None)
-    return _scored(policy, found.about, _score(found.about.settings, policy))
+    constant = policy.deviation <= np.float32(FLOOR)
+    return policy.rounded(None if policy.history > 1 or policy.encoder else constant)
 
 
-def again(file: Path) -> trained.Trained:
-    """Score a bundled policy again."""
-    found = trained.read(file)
-    return _scored(found.policy, found.about, _score(found.about.settings, found.policy))
-
-
-def _scored(policy: Policy, about: trained.About, score: Evaluation) -> trained.Trained:
-    """Score a policy on the seeds of scores and on those of selection."""
+def scored(policy: Policy, about: trained.About, half: bool) -> trained.Trained:
+    """Score a policy, rounded if it is to be, on the seeds of scores and on those of selection."""
+    policy = _halved(policy) if half else policy
+    score = _score(about.settings, policy)
     chosen = _score(about.settings, policy, evaluation.TRAINING_SEEDS)
     made = {
         "returns": tuple(_short(value) for value in score.returns),
@@ -274,7 +283,7 @@ def share(about: trained.About) -> float:
     return mean / comparison.NORMALIZED if comparison.scaled(about.id) else success
 
 
-def _require_alike(returns: np.ndarray, there: tuple[float, float], name: str) -> None:
+def _require_alike(returns: Sequence[float], there: tuple[float, float], name: str) -> None:
     """Check that two scores agree for one policy.
 
     Args:
@@ -284,8 +293,8 @@ def _require_alike(returns: np.ndarray, there: tuple[float, float], name: str) -
         RefusedError: they do not.
     """
     mean, spread = there
-    error = math.hypot(returns.std(), spread) / math.sqrt(len(returns))
-    here = returns.mean()
+    here = np.mean(returns)
+    error = math.hypot(np.std(returns), spread) / math.sqrt(len(returns))
     if abs(here - mean) > SURE * error + 1e-3 * abs(mean):
         raise RefusedError(f"its score is {here:.1f} by NumPy, and {mean:.1f} {name}")
 
@@ -296,7 +305,8 @@ def put(found: trained.Trained, out: Path) -> str:
     Raises:
         RefusedError: the file would be too large.
     """
-    path = out / trained.file(found.about.id).relative_to(trained.FOLDER)
+    file = trained.file(found.about.id, pixels=found.about.pixels)
+    path = out / file.relative_to(trained.FOLDER)
     if path.exists():
         there = trained.about_of(path)
         if reached(there) > reached(found.about):
@@ -327,8 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     refused = 0
     for folder in given.runs:
         try:
-            found = READERS.get(folder.suffix, bundled)(folder)
-            found = halved(found) if given.half else found
+            found = READERS.get(folder.suffix, bundled)(folder, given.half)
             if share(found.about) < given.least:
                 raise RefusedError(
                     f"it reaches {share(found.about):.0%}, and {given.least:.0%} is asked for"

@@ -324,7 +324,7 @@ def bundled(folder: Path) -> trained.Trained:
         )
     policy = run.policy()
     assert isinstance(policy, Policy)
-    return bundle_policy.halved(trained.Trained(policy, about))
+    return bundle_policy.scored(policy, about, half=True)
 
 
 class FromPublished:

@@ -27,7 +27,7 @@ import mjgym  # noqa: F401  (registers the ids)
 from helpers import commands, pages
 from helpers.commands import SCRIPT
 from helpers.lanes import mostly_nightly
-from mjgym.cli import fields
+from mjgym.cli import task_arguments
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
 
 pytestmark = pytest.mark.slow
@@ -383,7 +383,7 @@ class TestSession:
     def test_observed_images_are_enlarged_to_be_shown(self, num_envs, sides):
         cameras = {"camera": ["side", "back"], "width": 72, "height": 72}
         options = {"observation": "dict+pixels", "pixels": cameras}
-        env = fields.make(TASK, None, num_envs, **options)
+        env = task_arguments.make(TASK, None, num_envs, **options)
         found = Session(env, lambda observation: np.zeros(env.action_space.shape)).images()
         assert [image.shape for image in found] == [(side, side, 3) for side in sides]
         assert all(len(np.unique(image)) > 5 for image in found)

@@ -37,22 +37,23 @@ from mjgym_train.run import Run
 pytestmark = pytest.mark.torch
 
 IDS = trained.ids()
+BY_IMAGES = trained.ids(pixels=True)
 SEEDS = 2  # of the short check
 
 
-def replayed(id: str, count: int) -> np.ndarray:
+def replayed(id: str, count: int, pixels: bool) -> np.ndarray:
     """Returns of the first seeds that a policy of the package was scored with."""
-    subject = subject_of(id, None, None, trust=False)
+    subject = subject_of(id, None, None, trust=False, pixels=pixels)
     envs = evaluation.make(id, count, 1, **subject.env)
     found = evaluation.evaluate(subject.policy, envs, evaluation.SEEDS[:count])
     envs.close()
     return found.returns
 
 
-def assert_scores(id: str, count: int) -> None:
+def assert_scores(id: str, count: int, *, pixels: bool = False) -> None:
     """It earns what its file says, within the spread of its own episodes."""
-    about = trained.bundled(id).about
-    found, stated = replayed(id, count).mean(), np.mean(about.returns[:count])
+    about = trained.bundled(id, pixels=pixels).about
+    found, stated = replayed(id, count, pixels).mean(), np.mean(about.returns[:count])
     # Another processor rounds otherwise, and an episode may take another way from there.
     assert abs(found - stated) <= 3 * about.std / np.sqrt(count) + 1e-3 * stated
 
@@ -65,14 +66,17 @@ PLAYED = {
 
 
 class TestOfThePackage:
-    @pytest.mark.parametrize("id", IDS)
-    def test_says_what_it_is(self, id):
-        found = trained.bundled(id)
+    @pytest.mark.parametrize(
+        ("id", "pixels"), [*((id, False) for id in IDS), *((id, True) for id in BY_IMAGES)]
+    )
+    def test_says_what_it_is(self, id, pixels):
+        found = trained.bundled(id, pixels=pixels)
+        assert found.about.pixels == pixels
         assert id in packaged_ids()
         assert (found.about.id, found.about.fingerprint["id"]) == (id, id)
         assert len(found.about.returns) == len(evaluation.SEEDS)
         assert found.about.env_step >= found.about.updates > 0
-        assert trained.file(id).stat().st_size <= trained.LIMIT
+        assert trained.file(id, pixels=pixels).stat().st_size <= trained.LIMIT
         assert {"algorithm", "seed", "env"} <= set(found.about.settings)
         command = found.about.fingerprint.get("learner", {}).get("command", "")
         assert not re.search(r"(^|[ =])/", command)  # a folder of the machine that trained it
@@ -97,6 +101,26 @@ class TestOfThePackage:
         other = task_arguments.make(id, ["seen_field=map"], **arguments_for("trained", id))
         with pytest.raises(typer.BadParameter, match="it was trained with seen_field='sink'"):
             load_policy("trained", other)
+
+    @pytest.mark.parametrize("id", BY_IMAGES)
+    def test_one_by_images_acts_where_these_are_observed(self, id):
+        """By the words of a command and by their score, images included."""
+        env = task_arguments.make(
+            id, seen := ["observation=pixels"], **arguments_for("trained", id, seen)
+        )
+        action = load_policy("trained", env)(env.reset(seed=0)[0])
+        assert env.action_space.contains(action.astype(np.float32))
+        env.close()
+        about = trained.bundled(id, pixels=True).about
+        assert "from images" in about.text()
+        done = mjgym_("evaluate", id, "--pixels", "--seeds", evaluation.SEEDS[0], "--json")
+        found = json.loads(done.stdout)
+        assert found["baselines"].keys() == {"random", "zero"}
+        assert 0.0 <= found["mean"] <= 1000.0
+
+    @pytest.mark.parametrize("id", BY_IMAGES)
+    def test_one_by_images_earns_what_it_says(self, id):
+        assert_scores(id, SEEDS, pixels=True)
 
     @pytest.mark.parametrize("id", mostly_nightly(IDS, 4, PLAYED))
     def test_earns_what_it_says(self, id):
@@ -212,7 +236,7 @@ class TestBundling:
         assert not (tmp_path / "policies").exists()
 
     def test_half_the_bytes(self, run, tmp_path):
-        found = bundle_policy.halved(bundle_policy.bundled(run.path))
+        found = bundle_policy.bundled(run.path, half=True)
         bundle_policy.put(found, tmp_path)
         again = trained.read(tmp_path / f"{ID}.npz")
         with np.load(tmp_path / f"{ID}.npz") as file:
@@ -243,32 +267,41 @@ class TestBundling:
         with pytest.raises(RefusedError, match="trained with swingup=True, here swingup=False"):
             bundle_policy.bundled(run.path)
 
-    def test_ensembles_and_pictures_are_refused(self, run, tmp_path, capsys, monkeypatch):
-        whole = short_run(tmp_path / "whole", "ensemble=[{}, {history: 2}]", steps=80)
-        seen = run.policy()
-        features = {"weight": np.zeros((seen.mean.size, 2)), "bias": np.zeros(seen.mean.size)}
-        seen.encoder = [features]
-        read = type(run).policy
+    def test_one_that_acts_by_images_has_a_place_beside(self, tmp_path, monkeypatch):
+        score = bundle_policy._score
         monkeypatch.setattr(
-            type(run), "policy", lambda self: seen if self.path == run.path else read(self)
+            bundle_policy, "_score", lambda *given: score(*given[:2], evaluation.SEEDS[:2])
         )
-        words = [str(whole.path), str(run.path), str(tmp_path / "none")]
+        seen = ("env.observation=pixels", "env.pixels={width: 32, height: 32}", "channels=4")
+        run = short_run(tmp_path / "run", *seen, "history=2", "evaluations=0", steps=80)
+        found = bundle_policy.bundled(run.path, half=True)
+        bundle_policy.put(found, tmp_path / "policies")
+        path = tmp_path / "policies" / "pixels" / f"{ID}.npz"
+        again = trained.read(path)
+        assert again.about.pixels
+        assert again.about.env_step == 80
+        observation = np.random.default_rng(0).integers(256, size=(3, 32, 32, 3))
+        acted = again.policy(observation)
+        assert np.array_equal(acted, found.policy(observation))
+        np.testing.assert_allclose(acted, run.policy()(observation), atol=1e-2)
+
+    def test_ensembles_are_refused(self, tmp_path, capsys):
+        whole = short_run(tmp_path / "whole", "ensemble=[{}, {history: 2}]", steps=80)
+        words = [str(whole.path), str(tmp_path / "none")]
         assert bundle_policy.main([*words, "--out", str(tmp_path / "policies")]) == 1
         said = capsys.readouterr().err.splitlines()
         assert said[0] == f"{whole.path}: it is the policy of an ensemble: train one agent alone"
-        assert "acts by pictures" in said[1]
-        assert "holds no run" in said[2]
+        assert "holds no run" in said[1]
         assert not (tmp_path / "policies").exists()
 
     @pytest.mark.slow
     def test_the_score_tables_policies_are_bundled(self, tmp_path, capsys, monkeypatch):
         """With the score and origin of the table; not those that score another return."""
-        scores, score = {}, bundle_policy._score
+        scores, score = [], bundle_policy._score
 
-        def once(settings, policy, *seeds):  # NumPy's and PyTorch's, of a hundred episodes each
-            if type(policy) not in scores:
-                scores[type(policy)] = score(settings, policy, *seeds)
-            return scores[type(policy)]
+        def once(*given):  # of a hundred episodes
+            scores[:] = scores or [score(*given)]
+            return scores[0]
 
         monkeypatch.setattr(bundle_policy, "_score", once)
         name = "dmc/ball_in_cup-catch-v0_0.yaml"

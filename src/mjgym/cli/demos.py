@@ -13,7 +13,7 @@ import typer
 
 from mjgym.cli import shared_options, task_arguments
 from mjgym.cli.convert import kept
-from mjgym.cli.ids import ID
+from mjgym.cli.ids import ID, run_folder
 from mjgym.cli.output import progress, refusing, say
 from mjgym.cli.policy_option import (
     RANDOM,
@@ -103,7 +103,7 @@ def demos(
         envs = min(count, BATCH_WITH_PICTURES if pictures else BATCH)
         if expert in planners():
             envs = 1  # planned for one after the other
-    scored = arguments_for(expert, id)
+    scored = {} if run_folder(expert) else arguments_for(expert, id)
     arguments: dict[str, Any] = {**scored, "observation": observation}
     if pictures:
         arguments = {

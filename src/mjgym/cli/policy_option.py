@@ -1,17 +1,19 @@
 """`--policy`: policies for commands."""
 
+import contextlib
 import math
 import operator
 import os
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
 
-from mjgym.cli.ids import RUN, ModuleError, load
+from mjgym.cli import task_arguments
+from mjgym.cli.ids import RUN, ModuleError, load, run_folder
 from mjgym.cli.output import refusing, require
 from mjgym.policies.network import PolicyError as NetworkError
 from mjgym.policies.network import begin
@@ -21,6 +23,7 @@ from mjgym.util.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from mjgym.policies.network import AnyPolicy
+    from mjgym.policies.run_folder import RunFolder
 
 NAMES = RANDOM, ZERO, TRAINED, SCRIPTED = "random", "zero", "trained", "scripted"
 FORM = (
@@ -61,13 +64,31 @@ def planners() -> list[str]:
     return list(METHODS)
 
 
-def arguments_for(policy: str, id: str) -> dict[str, Any]:
-    """Arguments of an id's task that the bundled policy, if it is meant, was scored with."""
+def arguments_for(policy: str, id: str, settings: list[str] | None = None) -> dict[str, Any]:
+    """Arguments of an id's task that suit a policy, unless settings say otherwise.
+
+    Those that the bundled policy was scored with, which is the one that acts by images if these are
+    to be observed; or the images that a run observes.
+    """
     from mjgym.policies import trained
 
-    if policy != TRAINED or id not in trained.ids():
+    if run_folder(policy):
+        with _opened(policy) as run:
+            return trained.image_options(run.settings()["env"])
+    pixels = "pixels" in task_arguments.pairs(settings).get("observation", "")
+    if policy != TRAINED or id not in trained.ids(pixels=pixels):
         return {}
-    return trained.about_of(trained.file(id)).arguments
+    return trained.about_of(trained.file(id, pixels=pixels)).arguments
+
+
+@contextlib.contextmanager
+def _opened(run: str) -> "Iterator[RunFolder]":
+    require("yaml")
+    from mjgym.policies.run_errors import RunError
+    from mjgym.policies.run_folder import RunFolder
+
+    with refusing(RunError, hint=HINT):
+        yield RunFolder(run)
 
 
 def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
@@ -115,16 +136,13 @@ def network(text: str, env: Any) -> "AnyPolicy | None":
         from mjgym.policies import trained
 
         with refusing(trained.TrainedError, hint=HINT):
-            bundled = trained.bundled(env.spec.id)
+            pixels = len(_shape(env.observation_space)) > 2
+            bundled = trained.bundled(env.spec.id, pixels=pixels)
             bundled.about.check(env)
         name, policy = f"the trained policy of {env.spec.id}", bundled.policy
     elif os.path.isdir(text):  # False for what can be no path
-        require("yaml")
-        from mjgym.policies.run_errors import RunError
-        from mjgym.policies.run_folder import RunFolder
-
-        with refusing(RunError, hint=HINT):
-            name, policy = text, RunFolder(text).policy()
+        with _opened(text) as run:
+            name, policy = text, run.policy()
     elif text.endswith(".npz") and os.path.isfile(text):
         with refusing(OSError, NetworkError, hint=HINT):
             name, policy = text, load_file(text)

@@ -57,8 +57,12 @@ def record(
     width: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 320,
     height: Annotated[int, typer.Option(min=1, help="Pixels per sub-environment.")] = 240,
     quality: Annotated[
-        Literal["reference", "fast"], typer.Option(help='"fast" has no shadows.')
-    ] = "reference",
+        Literal["reference", "fast"] | None,
+        typer.Option(
+            help='"fast" has no shadows.',
+            show_default="that of a policy's images, else reference",
+        ),
+    ] = None,
     set: shared_options.Settings = None,
     visualize_reward: Annotated[
         bool, typer.Option("--visualize-reward", help="Colour the scene by the reward.")
@@ -99,7 +103,7 @@ def record(
         set,
         envs if envs > 1 else None,
         options={**drawing, **opponent},
-        **arguments_for(policy, id),
+        **arguments_for(policy, id, set),
     )
     with contextlib.closing(made) as env:
         player = _Player(env, envs, columns, drawing["camera"])

@@ -73,13 +73,14 @@ def make(
 
     from mjgym.registry import one_agent
 
-    given = {**kwargs, **arguments(id, settings)}
+    chosen = arguments(id, settings)
     options = options or {}
-    for name in given:
+    for name in chosen:
         if name in (*options, "num_envs"):
             option = OPTIONS.get(name, name).replace("_", "-")
             raise typer.BadParameter(f"{name} has an option of its own: --{option}.")
-    given |= {name: value for name, value in options.items() if value is not None}
+    set_by_options = {name: value for name, value in options.items() if value is not None}
+    given = {**kwargs, **chosen, **set_by_options}
     with refused(id, *((TypeError, ValueError) if given else ())):
         if num_envs is None:
             return gymnasium.make(id, **given)

@@ -47,7 +47,7 @@ def view(
         set,
         envs if envs > 1 else None,
         options={**drawing, **opponent},
-        **arguments_for(policy, id),
+        **arguments_for(policy, id, set),
     )
     place = viewers.place_of(camera, env)
     with viewers.shown(), contextlib.closing(env):

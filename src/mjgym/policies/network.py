@@ -272,20 +272,19 @@ class Policy(Acting):
         return about | _named(self.layers) | encoder
 
     def rounded(self, unseen: np.ndarray | None = None) -> "Policy":
-        """A copy with the layers rounded to half precision.
+        """A copy with its layers, and those of its encoder, rounded to half precision.
 
         Args:
             unseen: inputs of the first layer that are always 0, which get zero weights, (size,)
                 bool; None if there are no such inputs.
         """
-        layers = [
-            {name: x.astype(np.float16).astype(np.float32) for name, x in layer.items()}
-            for layer in self.layers
-        ]
+        arrays = {name: np.asarray(value) for name, value in self.arrays().items()}
+        for name, array in arrays.items():
+            if _LAYER_NAME.fullmatch(name):
+                arrays[name] = array.astype(np.float16).astype(np.float32)
         if unseen is not None:
-            layers[0]["weight"][:, unseen] = 0.0
-        arrays = {**self.arrays(), **_named(layers)}
-        return _policy({name: np.asarray(value) for name, value in arrays.items()})
+            arrays["0.weight"][:, unseen] = 0.0
+        return _policy(arrays)
 
 
 def _normalised(x: np.ndarray, layer: Arrays) -> np.ndarray:
@@ -453,6 +452,7 @@ _MOST_BYTES = 2**28  # of the arrays in a file: networks of 67 million numbers
 _MOST = 10_000  # control steps of a history, a plan or an action, and modes
 
 _LAYER = r"\d+\.(weight|bias)"
+_LAYER_NAME = re.compile(rf"({_ENCODER})?{_LAYER}")
 _ARRAY_NAME = re.compile(
     r"(agent\d{1,4}/)?("
     r"mean|deviation|low|high|history|limit|chunk|ensembling|modes|repeat|activation|bins|support"

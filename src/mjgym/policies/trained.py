@@ -1,6 +1,7 @@
 """Trained policies that come with the package.
 
     policy = trained.bundled("dmc/walker-walk-v0").policy  # from observations to actions
+    trained.bundled("dmc/ball_in_cup-catch-v0", pixels=True)  # another one, from images
 
 Each is an .npz file of weights, observation statistics and a JSON description; acting needs NumPy
 alone. `scripts/bundle_policy.py` writes them from runs of `mjgym train`.
@@ -23,6 +24,9 @@ from mjgym.util.packaged import assets
 
 FOLDER = assets() / "policies"
 LIMIT = 300_000  # bytes of a file
+_PIXELS = "pixels"  # folder of the policies that act by images
+IMAGE_OPTIONS = ("observation", "pixels", "render_quality")
+"""Arguments of an environment that say which images it observes."""
 _ABOUT = "about"  # its entry in a file
 _MOST_BYTES = 2**22  # of that entry
 
@@ -60,6 +64,11 @@ class About:
         return {**self.settings["env"], **self.settings.get("evaluation_env", {})}
 
     @property
+    def pixels(self) -> bool:
+        """True for a policy of images."""
+        return bool(image_options(self.arguments))
+
+    @property
     def mean(self) -> float:
         return float(np.mean(self.returns))
 
@@ -76,7 +85,8 @@ class About:
         spent = (
             "updates" if self.settings.get("data") and self.env_step == self.updates else "steps"
         )
-        return f"{score} after {self.env_step:,} {spent} of {algorithm}"
+        source = " from images" if self.pixels else ""
+        return f"{score} after {self.env_step:,} {spent} of {algorithm}{source}"
 
     def check(self, env: Any) -> None:
         """Check that the policy fits an environment.
@@ -105,6 +115,13 @@ class About:
             raise TrainedError(f"it was trained with {'; '.join(differing)}")
         if _kind(here) == _kind(there) and here["model_sha256"] != there["model_sha256"]:
             raise TrainedError("it was trained on another model: the hashes differ")
+
+
+def image_options(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of an environment that say which images it observes; empty without images."""
+    if "pixels" not in arguments.get("observation", ""):
+        return {}
+    return {name: arguments[name] for name in IMAGE_OPTIONS if name in arguments}
 
 
 def _kind(about: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -136,15 +153,20 @@ def _shortest(values: np.ndarray) -> np.ndarray:
     return half if np.array_equal(half, values) else values
 
 
-def file(id: str) -> Path:
+def file(id: str, *, pixels: bool = False) -> Path:
     """Path of the policy for an id."""
-    return FOLDER / f"{id}.npz"
+    return _folder(pixels) / f"{id}.npz"
 
 
-def ids() -> list[str]:
+def ids(*, pixels: bool = False) -> list[str]:
     """The ids that have a trained policy."""
-    paths = (path.relative_to(FOLDER).with_suffix("") for path in FOLDER.rglob("*.npz"))
+    folder = _folder(pixels)
+    paths = (path.relative_to(folder).with_suffix("") for path in folder.glob("*/*.npz"))
     return sorted(path.as_posix() for path in paths)
+
+
+def _folder(pixels: bool) -> Path:
+    return FOLDER / _PIXELS if pixels else FOLDER
 
 
 def read(path: Path) -> Trained:
@@ -161,9 +183,16 @@ def about_of(path: Path) -> About:
     return About(**{**facts, **rows})
 
 
-def bundled(id: str) -> Trained:
-    """The trained policy of an id; a TrainedError lists the ids that have one."""
-    known = ids()
+def bundled(id: str, *, pixels: bool = False) -> Trained:
+    """The trained policy of an id, from its state or from images.
+
+    Raises:
+        TrainedError: there is none; the message lists the ids that have one.
+    """
+    known = ids(pixels=pixels)
     if id not in known:
-        raise TrainedError(f"{id} has no trained policy; there are {', '.join(known) or 'none'}")
-    return read(file(id))
+        source = " from images" if pixels else ""
+        raise TrainedError(
+            f"{id} has no trained policy{source}; there are {', '.join(known) or 'none'}"
+        )
+    return read(file(id, pixels=pixels))

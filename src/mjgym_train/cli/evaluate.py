@@ -34,6 +34,9 @@ def evaluate(
     module: Annotated[
         str | None, typer.Option(help="Registers the task, instead of the one in config.yaml.")
     ] = None,
+    pixels: Annotated[
+        bool, typer.Option("--pixels", help="Of an id, the bundled policy that acts by images.")
+    ] = False,
     trust: Trust = False,
     json: shared_options.Json = False,
 ) -> None:
@@ -44,6 +47,8 @@ def evaluate(
     D4RL does (0 for random actions, 100 for the bundled policy), unless the task's arguments were
     changed. With other seeds or fewer episodes, the score is printed but not kept.
     """
+    from mjgym import registry
+    from mjgym.policies import trained
     from mjgym.policies.network import PolicyError
     from mjgym_train import baselines, evaluation, protocol
 
@@ -59,7 +64,7 @@ def evaluate(
         chosen = evaluation.SEEDS[:episodes]
     if seeds is not None:
         chosen = seeds_of(seeds, "'--seeds'")
-    subject = subject_of(policy, id, module, trust=trust)
+    subject = subject_of(policy, id, module, trust=trust, pixels=pixels)
     with reserved(json):
         with refusing(TypeError, ValueError, prefix=f"{subject.name}: env: "):
             count = min(num_envs, len(chosen))
@@ -70,7 +75,8 @@ def evaluate(
                 raise typer.BadParameter(complaint, param_hint=HINT)
             result = evaluation.evaluate(subject.policy, envs, chosen)
     about = {"id": subject.id, "env_step": subject.env_step, **result.about()}
-    nothing = {} if subject.env else baselines.recorded(subject.id)
+    changed = registry.on_mujoco(subject.env).keys() - set(trained.IMAGE_OPTIONS)
+    nothing = {} if changed else baselines.recorded(subject.id)
     about["baselines"] = {name: baseline.mean for name, baseline in nothing.items()}
     share = baselines.normalized(subject.id, about["mean"]) if nothing else None
     if share is not None:

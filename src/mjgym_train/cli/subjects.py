@@ -35,7 +35,9 @@ class Subject:
     bundled: bool = False  # with the package
 
 
-def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) -> Subject:
+def subject_of(
+    text: str, id: str | None, module: str | None, *, trust: bool, pixels: bool = False
+) -> Subject:
     """The policy that the text names."""
     from mjgym.policies.network import PolicyError
     from mjgym.policies.network import load as load_file
@@ -57,14 +59,14 @@ def subject_of(text: str, id: str | None, module: str | None, *, trust: bool) ->
             f"{text} holds no run: it is neither a folder nor a policy file, and no id either",
             param_hint=HINT,
         )
-    return _bundled(found)
+    return _bundled(found, pixels)
 
 
-def _bundled(id: str) -> Subject:
+def _bundled(id: str, pixels: bool) -> Subject:
     from mjgym.policies import trained
 
     with refusing(trained.TrainedError, hint=HINT):
-        bundled = trained.bundled(id)
+        bundled = trained.bundled(id, pixels=pixels)
     name = f"the bundled policy of {id}"
     about = bundled.about
     return Subject(name, bundled.policy, id, about.arguments, about.env_step, bundled=True)
