@@ -11,7 +11,7 @@ from mjgym.envs.vector import VectorEnv
 from mjgym.rotations import about_z
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 
 KINDS = {
@@ -25,7 +25,7 @@ TURNS = {"home_0/": 0.0, "home_1/": 0.7, "away_0/": -1.2, "ball/": 2.0}  # rad
 
 
 @dataclass(frozen=True)
-class Meeting(Scene):
+class Meeting(WalkerTask):
     """Two ants, a person and a ball."""
 
     walker: str = "ant"
@@ -55,7 +55,7 @@ def alone():
 
     def observe(prefix):
         walker = find_walker(KINDS[prefix])
-        simulation = Single(compile_model(Scene(walker=KINDS[prefix])))
+        simulation = Single(compile_model(WalkerTask(walker=KINDS[prefix])))
         x, y = PLACES[prefix]
         walker.stand(simulation.view, (x, y, 0.0), about_z(TURNS[prefix]))
         move(simulation.view, walker)
@@ -162,7 +162,7 @@ def test_environments_of_several_walkers():
 
 def test_two_of_one_name_are_refused():
     @dataclass(frozen=True)
-    class Twins(Scene):
+    class Twins(WalkerTask):
         walker: str = "ant"
 
         @property

@@ -10,7 +10,7 @@ from mjgym.resets import unit_vector
 from mjgym.rewards import ramp
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register_variants, variant
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 
 RADIUS = 6.0  # m, from the middle to the bowl's rim
 UPRIGHT = math.cos(math.radians(30))  # cosine of the tilt that counts as upright
@@ -33,7 +33,7 @@ HEIGHTS = (0.0, *itertools.accumulate(itertools.repeat(LIFT, MOST)))  # m, as li
     ),
 )
 @dataclass(frozen=True)
-class Escape(Scene):
+class Escape(WalkerTask):
     """A walker climbs from the middle of a bowl over its rim.
 
     Reward: min(1, distance / 6 m) * upright, where the distance is that of the head from the middle

@@ -10,7 +10,7 @@ from mjgym.rotations import about_z
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register, register_variants, variant
 from mjgym.tasks.locomotion.arenas.mazes import RandomMaze
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 
 LEAST_ALIVENESS = -0.5  # at which the episode ends
@@ -38,7 +38,7 @@ FAINT = 0.1  # opacity of a target that was found
     ),
 )
 @dataclass(frozen=True)
-class Forage(Scene):
+class Forage(WalkerTask):
     """A walker looks for targets in a maze by touching them.
 
     Reward: `alive` in every step, plus the value of each target when it is first touched: `value`,

@@ -7,7 +7,7 @@ from mjgym.arrays import Array, total
 from mjgym.mjcf import Spec, add
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register, register_variants, variant
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 
 NEAR = 1.0  # m, from the target, seen from above
 SPREAD = 4.0  # m, half-range of the initial positions of walker and target each way
@@ -27,7 +27,7 @@ SPREAD = 4.0  # m, half-range of the initial positions of walker and target each
     ends_on_fall=True,
 )
 @dataclass(frozen=True)
-class GoToTarget(Scene):
+class GoToTarget(WalkerTask):
     """A walker goes to a target that stands still.
 
     Reward: 1 while the walker's root is less than 1 m from the target, seen from above.

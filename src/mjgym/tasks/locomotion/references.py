@@ -14,7 +14,7 @@ from mjgym.arrays import Array, namespace
 from mjgym.mjcf import without_textures
 from mjgym.rotations import conjugate, product
 from mjgym.sim import Single, SingleView
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 from mjgym.tasks.locomotion.walkers import Walker, find_walker
 from mjgym.tasks.locomotion.walkers.cmu_humanoid import CMUHumanoid
 
@@ -121,7 +121,7 @@ class _Body:
     def __init__(self, walker: str) -> None:
         self._name = walker
         self._walker = find_walker(walker)
-        model = without_textures(Scene(walker=walker).model()).compile()
+        model = without_textures(WalkerTask(walker=walker).model()).compile()
         self._v: SingleView = Single(model).view
         self.joints = self._v.names("joint")
         prefix = self._prefix = self._walker.prefix

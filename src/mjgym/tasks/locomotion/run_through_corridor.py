@@ -5,7 +5,7 @@ from typing import Any
 
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, register_variants, variant
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 
 HUMAN: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5, "ends_on_fall": True}
 QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
@@ -61,7 +61,7 @@ QUICK: dict[str, Any] = {"target_speed": 3.0, "start": 0.5, "lowest": -0.5}
     ),
 )
 @dataclass(frozen=True)
-class RunThroughCorridor(Scene):
+class RunThroughCorridor(WalkerTask):
     """A walker runs along a corridor at a target speed.
 
     Reward: max(0, 1 - |vx - target_speed| / target_speed), where vx is the x component of the

@@ -14,7 +14,7 @@ from mjgym.rotations import angle_between, to_local, turn_between
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register, vector_names
 from mjgym.tasks.locomotion.references import References, appendages, references
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 from mjgym.util.values import positive, whole_number
 
 CLIP, START = range(2)  # of userdata: index of the clip, first frame of the episode
@@ -34,7 +34,7 @@ CONSTRAINTS_OFF = 1  # bit of opt.disableflags for all constraints
 
 @register("locomotion/cmu_humanoid-tracking-v0", tags=("mocap",))
 @dataclass(frozen=True)
-class Tracking(Scene):
+class Tracking(WalkerTask):
     """A walker follows clips of recorded motion.
 
     Reward: r = 1/2 truncation + 1/2 (0.1 center_of_mass + joints_velocity + 0.15 appendages

@@ -9,7 +9,7 @@ from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
-from mjgym.tasks.locomotion.walker_task import Scene
+from mjgym.tasks.locomotion.walker_task import WalkerTask
 from mjgym.tasks.locomotion.walkers.any_walker import HOW_MANY
 
 WAITING, TOUCHED, DONE, TOO_SOON, TOO_LATE = range(5)  # the states of the task
@@ -27,7 +27,7 @@ COLOURS = ((0.0, 0.6, 0.0, 1.0), (0.85, 0.85, 0.2, 1.0), (0.2, 0.55, 0.85, 1.0))
 
 @register("locomotion/rodent-two_touch-v0", tags=("vision",), walker="rodent")
 @dataclass(frozen=True)
-class TwoTouch(Scene):
+class TwoTouch(WalkerTask):
     """A walker touches an orb with a hand, and again 0.8 s later; then there is a new orb.
 
     Reward: 0.25 exp(-3 d), where d (m) is the distance of the nearer hand from the orb, the sum of

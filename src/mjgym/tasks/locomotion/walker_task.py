@@ -31,7 +31,7 @@ def _fitting(arena: Arena, walker: Walker, named: bool) -> Arena:
 
 
 @dataclass(frozen=True)
-class Scene(Task):
+class WalkerTask(Task):
     """A walker in an arena.
 
     A named arena has the walker's size, and its fields are keyword arguments of the id, too:
@@ -169,7 +169,7 @@ class Scene(Task):
 
     def labels(self, v: View) -> dict[str, Signal]:
         """Labels of the walkers' observations, from the walkers and their docstrings."""
-        entries, stated = Scene.observation(self, v), {}
+        entries, stated = WalkerTask.observation(self, v), {}
         for walker in self.creatures:
             names = [
                 key.removeprefix(walker.prefix) for key in entries if key.startswith(walker.prefix)
