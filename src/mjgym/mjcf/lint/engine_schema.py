@@ -9,11 +9,7 @@ import mujoco
 
 from mjgym.mjcf.elements import enumerated
 
-_ROW = re.compile(
-    r'<td[^>]*class="el">(?P<indent>(?:&nbsp;)*)(?P<tag>.*?)</td>\s*'
-    r'<td class="ty">(?P<count>.)</td>\s*<td class="at">(?P<attributes>.*?)</td>',
-    re.DOTALL,
-)
+_ELEMENT = re.compile(r"^( *)(\S+) \((.)\) *(.*)$")
 
 # The engine does not print these two: they hold what a body holds, and unknown attributes are
 # ignored. Frames take the attributes of a body that set a pose or a class.
@@ -48,20 +44,30 @@ class Kind:
         return iter(kinds)
 
 
+def printed() -> list[tuple[int, str, str, list[str]]]:
+    """The rows of `mj_printSchema`: depth, tag ("(world)body"), count and attributes."""
+    rows: list[tuple[int, str, str, list[str]]] = []
+    for line in mujoco.mj_printSchema(False, False).splitlines():
+        if match := _ELEMENT.match(line):
+            spaces, tag, count, attributes = match.groups()
+            rows.append((len(spaces) // 3, tag, count, attributes.split()))
+        elif rows:
+            rows[-1][3].extend(line.split())
+    return rows
+
+
 @functools.cache
 def schema() -> Kind:
-    """The root of the schema that `mj_printSchema` prints."""
+    """The root of the engine's schema."""
     above: list[Kind] = []
-    for row in _ROW.finditer(mujoco.mj_printSchema(True, False)):
-        depth = row["indent"].count("&nbsp;") // 4
-        outer, tag = re.fullmatch(r"(?:\((\w+)\))?(\w+)", row["tag"]).groups()  # type: ignore[union-attr]
-        attributes = () if "<" in row["attributes"] else tuple(row["attributes"].split())
-        kind = Kind(tag, row["count"] in "!?", attributes)
-        if row["count"] == "R":
+    for depth, printed_tag, count, attributes in printed():
+        outer, _, tag = printed_tag.removeprefix("(").rpartition(")")
+        kind = Kind(tag, count in "!?", tuple(attributes))
+        if count == "R":
             kind.children[tag] = kind
         if outer:  # "(world)body": at the top it is called worldbody and takes no attributes
             kind.children |= {
-                tag: Kind(tag, False, attributes + more, kind.children, strict=False)
+                tag: Kind(tag, False, (*attributes, *more), kind.children, strict=False)
                 for tag, more in _UNPRINTED.items()
             }
             top = Kind(f"{outer}{tag}", False, (), kind.children)

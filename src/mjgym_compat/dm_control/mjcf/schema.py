@@ -1,12 +1,10 @@
 """Elements and attributes of MJCF, from the schema that MuJoCo prints."""
 
 import functools
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-import mujoco
-
+from mjgym.mjcf.lint.engine_schema import printed
 from mjgym_compat.dm_control.mjcf.attribute import (
     Array,
     BasePath,
@@ -213,7 +211,6 @@ class ElementSpec:
 # The schema that the engine prints.
 
 _KNOWN = {name: _of(words) for name, words in _by_name(_TYPES).items()}
-_LINE = re.compile(r"^( *)(\S+) \((.)\) *(.*)$")
 
 
 def _type(tag: str, name: str, parents: tuple[str, ...]) -> Text:
@@ -230,17 +227,11 @@ def _type(tag: str, name: str, parents: tuple[str, ...]) -> Text:
 @functools.cache
 def schema() -> ElementSpec:
     """The root element, "mujoco"."""
-    rows: list[tuple[int, str, str, list[str]]] = []
-    for line in mujoco.mj_printSchema(False, False).splitlines():
-        if match := _LINE.match(line):
-            spaces, tag, times, names = match.groups()
-            rows.append((len(spaces) // 3, tag.removeprefix("(world)"), times, names.split()))
-        elif rows:
-            rows[-1][3].extend(line.split())
     required = {tag: attributes for tags, attributes in _rows(_REQUIRED) for tag in tags.split()}
     conflicts = _by_name(_CONFLICTS)
     stack: list[ElementSpec] = []
-    for depth, tag, times, names in rows:
+    for depth, printed_tag, times, names in printed():
+        tag = printed_tag.removeprefix("(world)")
         del stack[depth:]
         parents = tuple(spec.name for spec in stack)
         in_default, parent = "default" in parents, parents[-1] if parents else ""
