@@ -1,7 +1,6 @@
 """Pairs of robots, grippers and controllers: a small contract, and what actions do."""
 
 import itertools
-import re
 
 import gymnasium
 import numpy as np
@@ -9,13 +8,15 @@ import pytest
 
 from helpers.compiling import nothing_compiled
 from helpers.equivalence import assert_every_slot_equals_a_single_env
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.suite import gymnasium_checker
 from mjgym import Env
 from mjgym.controllers import controllers
 from mjgym.robots import arms, hands
 from mjgym.rotations import to_rotation_vector
 from mjgym.tasks.robosuite.lift import Lift
+
+pytestmark = pytest.mark.slow  # quick tests take the robots of the ids
 
 ID = "robosuite/Lift-v0"
 
@@ -37,7 +38,7 @@ FEW = [
     tuple(kind[i % len(kind)] for kind in (ROBOTS, GRIPPERS, CONTROLLERS))
     for i in range(max(len(ROBOTS), len(GRIPPERS)))
 ]
-few = pytest.mark.parametrize(("robot", "gripper", "controller"), mostly_slow(FEW, 3))
+few = pytest.mark.parametrize(("robot", "gripper", "controller"), mostly_nightly(FEW, 3))
 
 
 def test_all_are_there():
@@ -125,8 +126,8 @@ def test_first_number_moves_what_it_names(robot, controller):
         assert np.abs(moved[1:]).max() < 0.3 * moved[0]
 
 
-HOLDING = [  # Jaco's take 100 control steps, and many fingers are many contacts
-    pytest.param(name, marks=[pytest.mark.slow] if re.search("Jaco|Three|140", name) else [])
+HOLDING = [
+    name
     for name in GRIPPERS
     if name not in ("none", "WipingGripper") and not name.endswith("Hand")  # fists, by themselves
 ]

@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 
 from helpers.equivalence import assert_every_slot_equals_a_single_env
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.robosuite_records import FOLDER
 from mjgym import registry
 from mjgym.robots import bases
+
+pytestmark = pytest.mark.slow  # quick tests take the robots of the ids
 
 RECORD = np.load(FOLDER / "panda_omron.npz")
 FORWARD, SIDE, TURN, MODE = 7, 8, 9, 11  # numbers of an action
@@ -63,7 +65,7 @@ def test_it_turns_and_drives_sideways():
     assert abs(env.data.joint("mobilebase0_joint_torso_height").qpos[0] - 0.2) < 1e-3
 
 
-@pytest.mark.parametrize("id", mostly_slow(registry.ids(namespace="robosuite"), 5))
+@pytest.mark.parametrize("id", mostly_nightly(registry.ids(namespace="robosuite"), 3))
 def test_every_task_takes_it(id):
     two = "TwoArm" in id
     robot = ("PandaOmron", "PandaOmron") if two else "PandaOmron"

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
 
 from helpers.robosuite_records import FOLDER
 from mjgym import rotations
@@ -75,6 +76,7 @@ def worst(controller):
     )
 
 
+@pytest.mark.slow
 def test_published_ramp_gives_the_rollout_back():
     controllers.add("PUBLISHED_RAMP", PublishedRamp())
     ramped = {"input_ref_frame": "world", "interpolation": "linear"}

@@ -136,5 +136,5 @@ def test_tool_in_the_hand_does_not_hang():
 
 
 def test_dense_reward_is_refused():
-    with pytest.raises(ValueError, match="there are sparse"):
+    with pytest.raises(ValueError, match="none of sparse"):
         ToolHang(reward_type="dense")

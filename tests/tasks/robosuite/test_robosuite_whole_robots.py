@@ -14,10 +14,12 @@ import numpy as np
 import pytest
 
 from helpers.equivalence import assert_every_slot_equals_a_single_env
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.robosuite_records import FOLDER
 from mjgym import registry
 from mjgym.robots import arms
+
+pytestmark = pytest.mark.slow  # quick tests take the robots of the ids
 
 WHOLE = {"type": "WHOLE_BODY_IK", "input_ref_frame": "base"}
 FOLLOWS = {**WHOLE, "tool": False}
@@ -54,7 +56,7 @@ def make(id="robosuite/Lift-v0", **options):
     return gymnasium.make(id, disable_env_checker=True, **options).unwrapped
 
 
-@pytest.fixture(scope="module", params=mostly_slow(RECORDS, 3))
+@pytest.fixture(scope="module", params=RECORDS)
 def pair(request):
     robot, options = RECORDS[request.param]
     env = make(robot=robot, **options)
@@ -150,7 +152,7 @@ IDS = registry.ids(namespace="robosuite")
 OF_CLASSES = sorted({registry.registration(id).task_class: id for id in IDS}.values())
 
 
-@pytest.mark.parametrize(("i", "id"), mostly_slow(enumerate(OF_CLASSES), 4))
+@pytest.mark.parametrize(("i", "id"), mostly_nightly(enumerate(OF_CLASSES), 3))
 def test_every_task_takes_one_of_them(i, id):
     robot = ROBOTS[i % len(ROBOTS)]
     two = "TwoArm" in id and len(arms.find(robot).limbs) == 1
@@ -161,7 +163,7 @@ def test_every_task_takes_one_of_them(i, id):
     env.close()
 
 
-@pytest.mark.parametrize("robot", mostly_slow(["SpotWithArm", "GR1FixedLowerBody", "Tiago"], 3))
+@pytest.mark.parametrize("robot", ["SpotWithArm", "GR1FixedLowerBody", "Tiago"])
 def test_batches_equal_single_environments(robot):
     assert_every_slot_equals_a_single_env("robosuite/Lift-v0", robot=robot)
 
@@ -179,7 +181,6 @@ def test_a_moved_humanoid_takes_its_arms_along():
     assert np.abs(seen[ahead] - first[ahead]).max() < 0.03
 
 
-@pytest.mark.slow
 def test_a_torso_helps_both_hands_to_their_poses():
     """The poses are out of the arms' reach alone; the torso leans as fast as it may."""
     gone = {}
