@@ -181,8 +181,8 @@ def test_bins_can_stand_elsewhere():
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"object_type": "mlk"}, "object_type: no 'mlk'.*milk"),
-        ({"object_type": None}, "object_type: no None"),
+        ({"object_type": "mlk"}, "object_type: 'mlk'.*milk"),
+        ({"object_type": None}, "object_type: None"),
         ({"robot": ("Panda", "Panda")}, "one robot"),
         ({"placement": {"Cann": {}}}, "Can"),
     ],
