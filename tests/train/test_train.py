@@ -437,7 +437,7 @@ def test_a_killed_run_goes_on(tmp_path):
         process.wait()
     kept = torch.load(run.checkpoint_file, weights_only=True)["trainer"]["env_step"]
     assert kept > 0
-    subprocess.run([*program, "--steps", str(kept + 400), "--resume"], check=True, timeout=300)
+    mjgym_(*words, "--steps", kept + 400, "--resume")
     steps = [row.env_step for row in run.metrics()]
     assert steps == sorted(steps)
     assert torch.load(run.checkpoint_file, weights_only=True)["trainer"]["env_step"] >= kept + 400
