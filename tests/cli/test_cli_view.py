@@ -468,7 +468,7 @@ def chromium(tmp_path_factory):
         "use-angle=swiftshader",
         "enable-unsafe-swiftshader",
         f"window-size={SIZE[0]},{SIZE[1]}",
-        "force-device-scale-factor=0.5",  # a quarter of the pixels to draw in software
+        "force-device-scale-factor=0.25",  # a sixteenth of the pixels to draw in software
         f"user-data-dir={tmp_path_factory.mktemp('chromium')}",
     ):
         options.add_argument(f"--{flag}")
