@@ -92,7 +92,7 @@ class Agreement(Hooks):
             sample.restore_defaults()
             rng = np.random.default_rng(seed)
             if compiled:
-                stepper.draw_start(rng, address(stepper.fields))
+                stepper.begin([0], [rng].__getitem__)
             else:
                 self._task.initialize(self._view, rng)
             state = [getattr(data, name) for name in sample.state_fields]

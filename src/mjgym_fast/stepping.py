@@ -123,15 +123,14 @@ class Stepper:
         part = cells.reshape(len(cells), *entry.shape)
         return part if self._lead else part[0, ...]
 
-    def draw_start(self, rng: np.random.Generator, fields: int) -> None:
-        """Write a start over a simulation's defaults.
-
-        Args:
-            fields: address of the addresses of its fields.
-        """
-        for method, numbers in self._draws:
-            getattr(rng, method)(out=numbers)
-        self._start(fields, *self._start_arguments)
+    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
+        """Write starts of some simulations, whose states and varied fields are the defaults."""
+        first, width = self._context[[SLOTS["arrays"], SLOTS["width"]]].tolist()
+        for i in ids:
+            rng = generator(i)
+            for method, numbers in self._draws:
+                getattr(rng, method)(out=numbers)
+            self._start(first + i * width, *self._start_arguments)
 
     def _begin(self, view: View, action: Array, n: int, target: int) -> None:
         if view.memory is not self._views:  # hooks in NumPy, starts and snapshots replace it
@@ -265,12 +264,6 @@ class BatchStepper(Stepper):
     def forget(self, ids: np.ndarray) -> None:
         """Clear warnings, warm starts and varied fields of some simulations."""
         self._begun[ids] = True
-
-    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
-        """Write starts of some simulations, whose states and varied fields are the defaults."""
-        first, width = self._context[[SLOTS["arrays"], SLOTS["width"]]].tolist()
-        for i in ids:
-            self.draw_start(generator(i), first + i * width)
 
     def advance(
         self, view: View, action: Array, where: Array | None, n: int, target: int

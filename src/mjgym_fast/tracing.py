@@ -12,6 +12,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.engine import ASSET_FIELDS, STATE_FIELDS, get_field
+from mjgym.sim.model_writes import field_names, noted, undone
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import Named, View
 from mjgym_fast.machine_code import (
@@ -522,7 +523,13 @@ class Recorder(Hooks):
                 raise UntraceableError("depends on the episode before")
             if ASSET_FIELDS.intersection(self._coded.varied):
                 raise UntraceableError("writes assets")
-            self._task.initialize(view, rng)
+            before = noted(self._model, field_names())
+            try:
+                self._task.initialize(view, rng)
+            finally:
+                written = undone(self._model, before)
+            if written:
+                raise UntraceableError(f"writes {', '.join(written)} of the model")
             return Outputs(self._fields("initialize", view.cells))
 
         outputs = self._try("initialize", work)

@@ -423,12 +423,14 @@ class Dice(Task):
 
 
 class TestStarts:
-    """Starts of a batch's later episodes, which one compiled function writes."""
+    """Starts that one compiled function writes; in a batch, those of the later episodes."""
 
     def test_are_drawn_as_in_numpy(self):
-        one, other = pair(VectorEnv, Dice(), num_envs=5, threads=2, **EXACT)
-        assert "initialize" not in one.in_numpy
-        assert_same(one, other, steps=7)
+        for make, more in ((VectorEnv, {"num_envs": 5, "threads": 2}), (Env, {})):
+            one, other = pair(make, Dice(), **more, **EXACT)
+            assert "initialize" not in one.in_numpy
+            for seed in (3, None, None):
+                assert equal(play(one, seed=seed), play(other, seed=seed))
 
     def test_are_those_of_single_environments(self):
         envs, single = VectorEnv(Dice(), 3, **EXACT), Env(Dice(), **EXACT)
@@ -451,6 +453,11 @@ class TestStarts:
             (lambda self, v, rng: v.qpos.__setitem__(0, v.xpos[1, 0]), "reads xpos, which follows"),
             (lambda self, v, rng: rng.permutation(3), "draws by permutation"),
             (lambda self, v, rng: v.geom("floor").pos.fill(1.0), "read-only"),
+            (
+                lambda self, v, rng: (v.model.geom_pos.fill(1.0), v.forward()),
+                "calls forward",
+            ),
+            (lambda self, v, rng: v.model.geom_pos.fill(1.0), "writes geom_pos of the model"),
         ],
     )
     def test_that_cannot_be_compiled_say_why(self, initialize, reason):
@@ -458,6 +465,7 @@ class TestStarts:
         envs = VectorEnv(own(), 2)
         assert reason in envs.in_numpy["initialize"]
         assert not envs.uncompiled
+        np.testing.assert_array_equal(compile_model(own()).geom("floor").pos, 0.0)
 
     def test_that_are_not_finite_are_drawn_again(self):
         class Far(Dice):

@@ -242,7 +242,8 @@ class Episodes:
             )
 
         self.end(where)  # if a start raises, there is no half-begun episode to step
-        self.simulation.reset(start, where, self._generator if self._draws is None else None)
+        plain = self._draws is None and not self.uncompiled
+        self.simulation.reset(start, where, self._generator if plain else None)
         if "memory" in self._defined:
             self._begin_memory(where)
         self.steps = self._where(where, 0, self.steps)

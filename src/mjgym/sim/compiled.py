@@ -23,7 +23,16 @@ not finite; None if there are none."""
 
 
 class Stepper(Protocol):
-    """The control steps of one simulation or many."""
+    """The control steps of one simulation or many.
+
+    Attributes:
+        starts: whether it can write starts.
+    """
+
+    starts: bool
+
+    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
+        """Write starts of some simulations, whose states and varied fields are the defaults."""
 
     def advance(
         self, view: View, action: Array, where: Array | None, n: int, target: int
@@ -42,14 +51,9 @@ class BatchStepper(Stepper, Protocol):
 
     Attributes:
         noted: how many output arrays it writes.
-        starts: whether it can write starts.
     """
 
     noted: int
-    starts: bool
-
-    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
-        """Write starts of some simulations, whose states and varied fields are the defaults."""
 
     def note(self, outputs: Mapping[str, np.ndarray]) -> None:
         """Set the output arrays, by field of MjData."""

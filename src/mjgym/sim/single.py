@@ -9,7 +9,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.bounds import Bounds
-from mjgym.sim.compiled import CompiledStep, Outcome
+from mjgym.sim.compiled import CompiledStep, Outcome, Stepper
 from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -282,6 +282,7 @@ class Single:
         self._warnings[...] = UNLOGGED
         self._no_warnings = self._warnings.tobytes()
         self._splits = _splits(model)
+        self._stepper: Stepper | None = None
         self.untried = True
         self._written = False  # since positions and velocities were computed
         self.view = self.sample = SingleView(model, self.data)
@@ -312,7 +313,14 @@ class Single:
     ) -> None:
         if _left_out(where):
             return
-        start(0, self)
+        stepper = self._stepper
+        if self.untried or generator is None or stepper is None or not stepper.starts:
+            start(0, self)
+        else:
+            self.restore_defaults()
+            stepper.begin([0], generator)
+            if self.unbounded():
+                start(0, self)
         self.forward()
         self._written = True  # a start is computed without actuators, and lacks their velocities
 
@@ -354,6 +362,7 @@ class Single:
         if self._written and not (self._lagging or _left_out(where)):
             mujoco.mj_step1(self.model, self.data)
             self._written = False
+        assert self._stepper is not None
         return self._stepper.advance(self.view, action, where, n, target)
 
     def update_forces(self, where: Array | None = None) -> None:
