@@ -234,6 +234,7 @@ def test_a_subject_may_have_processes_of_its_own() -> None:
     assert result["subjects"]["async"]["rate"] > 0, result
 
 
+@pytest.mark.slow
 def test_our_subjects_run_without_peers() -> None:
     unavailable = dict.fromkeys(("envpool", "dm_control", "sync", "async"), "not asked for")
     settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)

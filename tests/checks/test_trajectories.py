@@ -56,14 +56,13 @@ class TestTrajectories:
         assert (np.ptp(actions, axis=0) > 0.99 * (high - low)).all()
 
 
+@pytest.mark.slow
 class TestCommand:
-    @pytest.mark.slow
     def test_the_same_engine_is_equal_to_the_last_bit(self, file):
         result = command("--against", file)
         assert result.exit_code == 0
         assert "2 of 2 ids are equal to the last bit" in result.stdout
 
-    @pytest.mark.slow
     def test_it_names_what_differs(self, file, tmp_path):
         def change(arrays):
             arrays[f"{ARM}/scripted"][7:, 3] += 1e-9
@@ -82,7 +81,6 @@ class TestCommand:
         rows = json.loads(command("--against", other, ARM, "--json").stdout)["trajectories"]
         assert [row["first"] for row in rows] == [None, 7]
 
-    @pytest.mark.slow
     def test_another_model_differs_from_the_start(self, file, tmp_path):
         def change(arrays):
             arrays[f"{POINT}/random"] = arrays[f"{POINT}/random"][:, 1:]

@@ -73,6 +73,7 @@ class TestOneName:
         assert "--num-envs" in run(command, "--help").output
         assert run(command, ID, "--envs", 2).exit_code == 2
 
+    @pytest.mark.slow
     def test_set_in_train(self, tmp_path):
         out = tmp_path / "run"
         words = ("train", "td3", ID, *SMALL_REPLAY, "--steps", 40, "--out", out)
@@ -91,6 +92,7 @@ class TestOverwrite:
     def words(self, out, *more):
         return ("train", "td3", ID, *SMALL_REPLAY, "--steps", 80, "--out", out, *more)
 
+    @pytest.mark.slow
     def test_replaces_a_run_and_nothing_else(self, tmp_path):
         out = tmp_path / "run"
         assert run(*self.words(out, "--seed", 1)).exit_code == 0

@@ -63,6 +63,7 @@ def arrays_that_matter(has):
     return matter
 
 
+@pytest.mark.slow
 def test_the_arrays_that_matter_are_those_of_a_state():
     """Fails with a MuJoCo that remembers more than is known here."""
     matter = set().union(*map(arrays_that_matter, MODELS))
