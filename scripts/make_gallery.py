@@ -803,7 +803,6 @@ def _packed(frames: list[Image.Image], period: int, most: int) -> bytes:
 def entries() -> list[dict[str, Any]]:
     """Texts on each id."""
     texts = []
-    learned = trained.ids()
     for id in registry.ids():
         env: Any = gymnasium.make(id, observation="flat")
         described = env.unwrapped.describe()
@@ -819,7 +818,7 @@ def entries() -> list[dict[str, Any]]:
                 "terms": described["terms"],
                 "robots": _robots(id),
                 "reward": described["reward"],
-                "trained": trained.about_of(trained.file(id)).text() if id in learned else "",
+                "trained": trained.summary(id),
             }
         )
         env.close()

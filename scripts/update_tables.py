@@ -212,14 +212,15 @@ def baselines_table() -> str:
 def policies_table() -> str:
     """A row for each bundled policy."""
     rows = []
-    for id in trained.ids():
-        about = trained.about_of(trained.file(id))
+    for id, pixels in trained.every():
+        about = trained.about_of(trained.file(id, pixels=pixels))
         score = f"{about.mean:.0f} ± {about.std:.0f}"
         if about.successes:
             score += f", {sum(about.successes)} of {len(about.successes)} succeed"
         spent = f"{about.env_step / 1000:,.0f} | {about.minutes:.1f}"
         algorithm, seed = about.settings["algorithm"], about.settings["seed"]
-        rows.append(f"| `{id}` | {score} | {algorithm} | {seed} | {spent} |")
+        name = f"`{id}`, from images" if pixels else f"`{id}`"
+        rows.append(f"| {name} | {score} | {algorithm} | {seed} | {spent} |")
     head = ["| id | score | algorithm | seed | thousand steps | minutes |", "|---" * 6 + "|"]
     return "\n".join([*head, *rows])
 

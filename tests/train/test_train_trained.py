@@ -67,7 +67,11 @@ PLAYED = {
 
 class TestOfThePackage:
     @pytest.mark.parametrize(
-        ("id", "pixels"), [*((id, False) for id in IDS), *((id, True) for id in BY_IMAGES)]
+        ("id", "pixels"),
+        [
+            pytest.param(id, pixels, marks=[pytest.mark.gl] * pixels)
+            for id, pixels in trained.every()
+        ],
     )
     def test_says_what_it_is(self, id, pixels):
         found = trained.bundled(id, pixels=pixels)
@@ -102,6 +106,7 @@ class TestOfThePackage:
         with pytest.raises(typer.BadParameter, match="it was trained with seen_field='sink'"):
             load_policy("trained", other)
 
+    @pytest.mark.gl
     @pytest.mark.parametrize("id", BY_IMAGES)
     def test_one_by_images_acts_where_these_are_observed(self, id):
         """By the words of a command and by their score, images included."""
@@ -118,6 +123,7 @@ class TestOfThePackage:
         assert found["baselines"].keys() == {"random", "zero"}
         assert 0.0 <= found["mean"] <= 1000.0
 
+    @pytest.mark.gl
     @pytest.mark.parametrize("id", BY_IMAGES)
     def test_one_by_images_earns_what_it_says(self, id):
         assert_scores(id, SEEDS, pixels=True)
@@ -267,6 +273,7 @@ class TestBundling:
         with pytest.raises(RefusedError, match="trained with swingup=True, here swingup=False"):
             bundle_policy.bundled(run.path)
 
+    @pytest.mark.gl
     def test_one_that_acts_by_images_has_a_place_beside(self, tmp_path, monkeypatch):
         score = bundle_policy._score
         monkeypatch.setattr(

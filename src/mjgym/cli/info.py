@@ -43,13 +43,12 @@ def about(id: str, settings: list[str]) -> dict[str, Any]:
 
     env = task_arguments.make(id, settings)
     registered = mjgym.registry.registration(id)
-    learned = not settings and id in trained.ids()
     return {
         **env.unwrapped.describe(),
         "tags": sorted(registered.tags),
         "max_episode_steps": env.spec.max_episode_steps,
         "fingerprint": mjgym.fingerprint(env),
-        "trained": trained.about_of(trained.file(id)).text() if learned else "",
+        "trained": "" if settings else trained.summary(id),
     }
 
 

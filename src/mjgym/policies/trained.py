@@ -183,6 +183,17 @@ def about_of(path: Path) -> About:
     return About(**{**facts, **rows})
 
 
+def every() -> list[tuple[str, bool]]:
+    """Ids of all trained policies, those that act by images last, and whether they do."""
+    return [(id, pixels) for pixels in (False, True) for id in ids(pixels=pixels)]
+
+
+def summary(id: str) -> str:
+    """Scores and training efforts of an id's trained policies; empty without one."""
+    found = [file(id, pixels=pixels) for other, pixels in every() if other == id]
+    return "; ".join(about_of(path).text() for path in found)
+
+
 def bundled(id: str, *, pixels: bool = False) -> Trained:
     """The trained policy of an id, from its state or from images.
 
