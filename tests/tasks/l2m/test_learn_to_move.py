@@ -16,8 +16,11 @@ pytest.importorskip("torch")
 pytest.importorskip("yaml")
 sys.path.insert(0, str(Path(__file__).parents[3] / "scripts"))
 
+import bundle_policy
 import learn_to_move
 from learn_to_move import FromPublished, ToSinks, resting, states_of
+
+from mjgym_train import evaluation
 
 COUNT = 8
 
@@ -143,3 +146,21 @@ def test_what_is_seen_of_a_sink(hooks_in_numpy):
     labels = env.unwrapped.describe()["observation"]
     assert [entry["name"] for entry in labels][:3] == ["forward", "leftward", "height"]
     assert env.unwrapped.task.scripted_policy() is None
+
+
+@pytest.mark.nightly
+def test_all_stages_follow_each_other(tmp_path, monkeypatch):
+    """Each learns for some seconds, and the policy of the last is scored on the id."""
+    fewer = {"WALKERS": 4, "WALK_STEPS": 60, "STOPPED": 4, "STOP_FIRST": 10, "STOP_STEPS": 40}
+    small = ("hidden=[8,8]", "learning_starts=50", "evaluations=1", "evaluation_episodes=2")
+    fewer["SETTINGS"] = ("action_repeat=4", "num_envs=4", "keep_buffer=true", "threads=1", *small)
+    stages = learn_to_move.STAGES.items()
+    fewer["STAGES"] = {name: dataclasses.replace(stage, minutes=0.1) for name, stage in stages}
+    for name, value in fewer.items():
+        monkeypatch.setattr(learn_to_move, name, value)
+    score, seeds = bundle_policy._score, evaluation.SEEDS[:2]
+    monkeypatch.setattr(bundle_policy, "_score", lambda *given: score(*given[:2], seeds))
+    found = learn_to_move.bundled(learn_to_move.train(tmp_path))
+    assert found.about.id == learn_to_move.SCORED
+    assert found.policy.mean.shape == (99,)
+    assert found.about.updates > 0
