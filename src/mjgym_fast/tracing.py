@@ -530,6 +530,8 @@ class Recorder(Hooks):
                 written = undone(self._model, before)
             if written:
                 raise UntraceableError(f"writes {', '.join(written)} of the model")
+            if not rng.draws:  # it may be told from elsewhere what to write
+                raise UntraceableError("draws nothing")
             return Outputs(self._fields("initialize", view.cells))
 
         outputs = self._try("initialize", work)

@@ -458,6 +458,7 @@ class TestStarts:
                 "calls forward",
             ),
             (lambda self, v, rng: v.model.geom_pos.fill(1.0), "writes geom_pos of the model"),
+            (lambda self, v, rng: v.qpos.fill(1.0), "draws nothing"),
         ],
     )
     def test_that_cannot_be_compiled_say_why(self, initialize, reason):
