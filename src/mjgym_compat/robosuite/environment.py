@@ -59,6 +59,7 @@ class RobosuiteEnv:
         self.rng = np.random.default_rng(self.seed)
         self._window: Any = None
         self._ep_meta: dict[str, Any] = {}
+        self._xml_processors: list[Callable[[str], str]] = []
         self._sizes: dict[str, np.ndarray] | None = None
         self._height_std = (asked.get("task_config") or {}).get(HEIGHT_STD, 0.0)
         self._make(self._fields)
@@ -191,6 +192,9 @@ class RobosuiteEnv:
     def unset_ep_meta(self) -> None:
         self._ep_meta = {}
 
+    def set_xml_processor(self, processor: Callable[[str], str]) -> None:
+        self._xml_processors.append(processor)
+
     def reset_from_xml_string(self, xml_string: str) -> None:
         """Start an episode with the model parameters in XML from `sim.model.get_xml()`.
 
@@ -199,6 +203,8 @@ class RobosuiteEnv:
         or start at the published positions if it has none, so that equal states and actions lead to
         equal states. XML of another environment is a ValueError, and nothing is changed.
         """
+        for processor in self._xml_processors:
+            xml_string = processor(xml_string)
         numbers = self.sim.model.read_xml(xml_string)
         self.reset()
         self.env.set_state(numbers)
@@ -223,6 +229,9 @@ class RobosuiteEnv:
     def reward(self, action: Any = None) -> float:
         task = self.env.task
         return float(task.reward(task.terms(self.env.view)))
+
+    def staged_rewards(self) -> tuple[float, ...]:
+        return tuple(float(x) for x in self.env.task.terms(self.env.view).values())
 
     def _check_success(self) -> bool:
         return bool(self.env.task.success(self.env.view))

@@ -34,6 +34,10 @@ class Robot:
         self.eef_site_id = {side: int(model.site(each.tool).id) for side, each in hands.items()}
         ids = np.array([model.joint(joint).id for joint in self.robot_joints])
         self._positions, self._velocities = (rows(model, size, ids) for size in (QPOS, QVEL))
+        self._fingers = {
+            side: rows(model, QPOS, np.array([model.joint(joint).id for joint in joints], int))
+            for side, joints in self.gripper_joints.items()
+        }
         parts: dict[str, list[int]] = {}
         for i, action in enumerate(actions):
             owner, _, what = action.name.partition(" ")
@@ -71,6 +75,9 @@ class Robot:
                 limits = f"[{action.low:g}, {action.high:g}] x {action.unit}"
                 print(f"{name}: {limits}: {action.meaning}")
 
+    def has_part(self, part_name: str) -> bool:
+        return part_name in self.action_split_indexes
+
     @property
     def _joint_positions(self) -> np.ndarray:
         return np.array(self._env.data.qpos[self._positions])
@@ -79,5 +86,14 @@ class Robot:
     def _joint_velocities(self) -> np.ndarray:
         return np.array(self._env.data.qvel[self._velocities])
 
+    def get_robot_joint_positions(self) -> np.ndarray:
+        return self._joint_positions
+
     def set_robot_joint_positions(self, jpos: Any) -> None:
         self._env.data.qpos[self._positions] = jpos
+
+    def get_gripper_joint_positions(self, gripper_arm: str | None = None) -> np.ndarray:
+        return np.array(self._env.data.qpos[self._fingers[gripper_arm or self.arms[0]]])
+
+    def set_gripper_joint_positions(self, jpos: Any, gripper_arm: str | None = None) -> None:
+        self._env.data.qpos[self._fingers[gripper_arm or self.arms[0]]] = jpos
