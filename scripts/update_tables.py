@@ -38,11 +38,12 @@ import legged  # noqa: E402
 import planning  # noqa: E402
 import recipe  # noqa: E402
 import rollouts  # noqa: E402
-from comparison import on_device  # noqa: E402
+from comparison import on_device, report  # noqa: E402
 from training import results, scores, tables  # noqa: E402
 
 GUIDES = ROOT / "assets" / "guides"
-MEASURED = ROOT / "benchmarks" / "records" / "gpu.jsonl"
+RECORDS = ROOT / "benchmarks" / "records"
+MEASURED = RECORDS / "gpu.jsonl"
 DATA = ROOT / "assets" / "data"
 BEGIN = "<!-- {}:begin (written by scripts/update_tables.py) -->"
 BEGIN_DATA = "<!-- {}:begin (filled in when the site is built) -->"
@@ -335,6 +336,37 @@ def device_table() -> str:
     )
 
 
+PEERS = {
+    "batch": "batch",
+    "batch / EnvPool": "/ EnvPool",
+    "batch / Sync": "/ Sync",
+    "batch / Async": "/ Async",
+    "batch / limit": "/ C loop",
+    "single": "single",
+    "single / dm_control": "/ dm_control",
+    "bare / dm_control": "bare / dm_control",
+}
+"""Headers of steps per second and ratios, by their name in records of `benchmarks/peers.py`."""
+
+
+def peers_table(name: str) -> str:
+    """A row for each id of a record of `benchmarks/peers.py`, their means, and the machine."""
+    content = json.loads((RECORDS / f"peers_{name}.json").read_text())
+    results, means = content["results"], content["summary"]
+    filled = report.columns(results).values()
+    shown = [x for x in PEERS if x in filled]
+    rows = [report.row(result, shown) for result in results]
+    cells = (f"{means[x]['geometric_mean']:.2f}" if x in means else "" for x in shown)
+    rows.append(("geometric mean", "", *cells))
+    table = report.table(("id", "N", *(PEERS[x] for x in shown)), rows)
+    return f"{table}\n\n{report.provenance(content['machine'])}"
+
+
+def peers(*names: str) -> dict[str, Callable[[], str]]:
+    """Tables of some records of `benchmarks/peers.py`."""
+    return {name: functools.partial(peers_table, name) for name in names}
+
+
 # Tables of each guide, by the name of their marks.
 TABLES = {
     "baselines": {"baselines": baselines_table},
@@ -343,7 +375,8 @@ TABLES = {
         "engines": engines_table,
         "verified": verified_table,
     },
-    "gymnasium": picked(["learning"]),
+    "gymnasium": picked(["learning"]) | peers("gymnasium_2_cores", "gymnasium_16_cores"),
+    "benchmarks": peers("suite_single"),
     "gpu": {"measurements": device_table},
     "scores": {"suite": scores.every()["suite"]},
     "planning": {

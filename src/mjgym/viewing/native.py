@@ -77,18 +77,19 @@ class Native:
         viewer = self._viewer
         if not viewer.is_running():
             return False
+        shown = (session.episode, session.progress.steps)
+        moved, self._shown = shown != self._shown, shown
         with viewer.lock():
             self._push(session)
-            shown = (session.episode, session.progress.steps)
-            if shown != self._shown:
-                self._shown = shown
+            if moved:
                 session.follow()
                 self._go_along(session)
                 scene, marks = self._viewer.user_scn, session.marks()
                 scene.ngeom = min(len(marks), scene.maxgeom)
                 for i in range(scene.ngeom):
                     scene.geoms[i] = marks[i]
-                viewer.set_images(self._at_the_right(session.images()))
+        if moved and (images := session.images()):  # without the lock, which the window waits for
+            viewer.set_images(self._at_the_right(images))
         self._tell(session)
         self._window.sync()
         return True
