@@ -281,6 +281,7 @@ class Hides(Good):
 
     def initialize(self, v, rng):
         super().initialize(v, rng)
+        v.forward()  # so that it is not compiled
         object.__setattr__(self, "age", 0)
 
     def observation(self, v):

@@ -20,9 +20,10 @@ python() {
   case "$*" in
     "-c "*) echo "$PWD" ;;
     "- "*) [ -e "$2" ] && cat "$2" || echo "a whole lane" ;;
-    *--last-failed*) echo "again $*"; [[ "$*" != *broken* ]] ;;
+    *"-n 0"*) echo "again $*"; [[ "$*" != *broken* ]] ;;
     *) echo "tested $*"
-       [[ "$*" == *crashed* ]] || echo a.py::test_b >"$noted/lastfailed"
+       [[ "$*" != *busy* ]] || echo a.py::test_b >"$noted/lastfailed"
+       [[ "$*" != *broken* ]] || echo broken.py::test_b >"$noted/lastfailed"
        [[ "$*" != *broken* && "$*" != *busy* && "$*" != *crashed* ]] ;;
   esac
 }

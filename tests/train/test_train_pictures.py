@@ -266,7 +266,8 @@ class TestRuns:
         env.close()
         film = tmp_path / "film.gif"
         record = ("record", "cartpole-swingup", "--policy", run, "--steps", 4, "--out", film)
-        done = mjgym_(*record, "--set", "pixels={width: 32}", code=2)
-        assert "was trained with 36 x 32 x 3 observed numbers" in " ".join(done.stderr.split())
+        done = mjgym_(*record, "--set", "pixels={'width': 32}", code=2)
+        said = " ".join(done.stderr.replace("│", " ").split())
+        assert "was trained with 36 x 32 x 3 observed numbers" in said
         mjgym_(*record)  # what the run observes
         assert film.exists()
