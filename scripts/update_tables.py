@@ -340,11 +340,7 @@ PEERS = {
     "batch": "batch",
     "batch / EnvPool": "/ EnvPool",
     "batch / Sync": "/ Sync",
-    "batch / Async": "/ Async",
     "batch / limit": "/ C loop",
-    "single": "single",
-    "single / dm_control": "/ dm_control",
-    "bare / dm_control": "bare / dm_control",
 }
 """Headers of steps per second and ratios, by their name in records of `benchmarks/peers.py`."""
 
@@ -362,11 +358,6 @@ def peers_table(name: str) -> str:
     return f"{table}\n\n{report.provenance(content['machine'])}"
 
 
-def peers(*names: str) -> dict[str, Callable[[], str]]:
-    """Tables of some records of `benchmarks/peers.py`."""
-    return {name: functools.partial(peers_table, name) for name in names}
-
-
 # Tables of each guide, by the name of their marks.
 TABLES = {
     "baselines": {"baselines": baselines_table},
@@ -375,8 +366,8 @@ TABLES = {
         "engines": engines_table,
         "verified": verified_table,
     },
-    "gymnasium": picked(["learning"]) | peers("gymnasium_2_cores", "gymnasium_16_cores"),
-    "benchmarks": peers("suite_single"),
+    "gymnasium": picked(["learning"])
+    | {"speed": functools.partial(peers_table, "gymnasium_16_cores")},
     "gpu": {"measurements": device_table},
     "scores": {"suite": scores.every()["suite"]},
     "planning": {
