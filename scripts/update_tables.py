@@ -349,12 +349,10 @@ def peers_table(name: str) -> str:
     """A row for each id of a record of `benchmarks/peers.py`, their means, and the machine."""
     content = json.loads((RECORDS / f"peers_{name}.json").read_text())
     results, means = content["results"], content["summary"]
-    filled = report.columns(results).values()
-    shown = [x for x in PEERS if x in filled]
-    rows = [report.row(result, shown) for result in results]
-    cells = (f"{means[x]['geometric_mean']:.2f}" if x in means else "" for x in shown)
+    rows = [report.row(result, PEERS) for result in results]
+    cells = (f"{means[x]['geometric_mean']:.2f}" if x in means else "" for x in PEERS)
     rows.append(("geometric mean", "", *cells))
-    table = report.table(("id", "N", *(PEERS[x] for x in shown)), rows)
+    table = report.table(("id", "N", *PEERS.values()), rows)
     return f"{table}\n\n{report.provenance(content['machine'])}"
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import mujoco
@@ -10,7 +10,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.batched_views import is_of_geoms
-from mjgym.sim.compiled import Outcome
+from mjgym.sim.compiled import Generator, Outcome
 from mjgym.sim.engine import episode_field, get_field, quiet
 from mjgym.sim.views import View
 from mjgym_fast.compiled_loop import SLOTS
@@ -92,7 +92,7 @@ class Stepper:
         self._actions = self.action if lead else self.action[0]
         self._bad = np.zeros(n, dtype=np.uint8)
         self.work = np.zeros((workers, max(1, step.work)))
-        self.starts = "start" in recording.functions
+        self.starts = "initialize" in step.hooks
         if self.starts:
             self._start = Hook(step.address("start"))
             self._drawn = np.zeros(max(1, sum(x.count for x in recording.draws)))
@@ -123,7 +123,7 @@ class Stepper:
         part = cells.reshape(len(cells), *entry.shape)
         return part if self._lead else part[0, ...]
 
-    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
+    def begin(self, ids: Sequence[int], generator: Generator) -> None:
         """Write starts of some simulations, whose states and varied fields are the defaults."""
         first, width = self._context[[SLOTS["arrays"], SLOTS["width"]]].tolist()
         for i in ids:

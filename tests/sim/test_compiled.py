@@ -468,6 +468,13 @@ class TestStarts:
         assert not envs.uncompiled
         np.testing.assert_array_equal(compile_model(own()).geom("floor").pos, 0.0)
 
+    def test_that_give_other_numbers_stay_in_python(self, monkeypatch):
+        monkeypatch.setattr("mjgym_fast.tracing.NotedDraws.exponential", lambda self, x: 2 * x)
+        one, other = pair(Env, Dice(largest=0.4), **EXACT)
+        assert one.in_numpy["initialize"] == "gives other numbers than NumPy"
+        for seed in (3, 4):
+            assert equal(play(one, seed=seed), play(other, seed=seed))
+
     def test_that_are_not_finite_are_drawn_again(self):
         class Far(Dice):
             def initialize(self, v, rng):

@@ -13,7 +13,7 @@ from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.loop.goals import Goals
 from mjgym.observables import Image, Observable, Sensing, merge
-from mjgym.sim.simulation import Generator
+from mjgym.sim.compiled import Generator
 from mjgym.task import GoalTask
 from mjgym.util.suggestions import or_else
 from mjgym.variation.draws import Draws

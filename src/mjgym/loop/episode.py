@@ -31,9 +31,8 @@ from mjgym.loop.initialize import initialize
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
 from mjgym.sim import Single, View
-from mjgym.sim.compiled import CompiledStep, Outcome
+from mjgym.sim.compiled import CompiledStep, Generator, Outcome
 from mjgym.sim.engine import HUGE, quiet
-from mjgym.sim.simulation import Generator
 from mjgym.task import Arrays
 from mjgym.util import generators
 from mjgym.util.values import whole_number

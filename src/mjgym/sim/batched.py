@@ -11,12 +11,12 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.sim import engine
 from mjgym.sim.batched_views import BatchedView, may_be_missing
-from mjgym.sim.compiled import BatchStepper, CompiledStep, Outcome
+from mjgym.sim.compiled import BatchStepper, CompiledStep, Generator, Outcome
 from mjgym.sim.contact_filter import FILTERS
 from mjgym.sim.lagging_batch import LaggingBatch
 from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.scratches import Scratches
-from mjgym.sim.simulation import Generator, Start
+from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, derived_fields, episode_fields, varied_fields
 from mjgym.util.bounded import ShortageError
 from mjgym.util.processes import free_memory
@@ -24,8 +24,6 @@ from mjgym.util.processes import free_memory
 MIN_STRIPPED = 64  # from this many simulations on, geoms that only rendering needs are left out
 TOUCHED = 100_000  # bytes of an MjData's arena that a small model touches
 MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
-
-
 _INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
 WithoutVisuals = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
@@ -333,7 +331,7 @@ def require_room(argument: str, model: mujoco.MjModel, n: int, *, here: bool = T
         ShortageError: they need more than is free; the message begins with the argument.
     """
     data = mujoco.MjData(model)
-    used = reserved = 16 * mujoco.mj_stateSize(model, int(mujoco.mjtState.mjSTATE_INTEGRATION))
+    used = reserved = 16 * mujoco.mj_stateSize(model, _INTEGRATION)
     if here and _persists(model):
         used += data.nbuffer + TOUCHED
         reserved += data.nbuffer + data.narena

@@ -22,6 +22,10 @@ Outcome = dict[str, Any]
 not finite; None if there are none."""
 
 
+Generator = Callable[[int], np.random.Generator]
+"""Returns the random generator of simulation i."""
+
+
 class Stepper(Protocol):
     """The control steps of one simulation or many.
 
@@ -31,7 +35,7 @@ class Stepper(Protocol):
 
     starts: bool
 
-    def begin(self, ids: Sequence[int], generator: Callable[[int], np.random.Generator]) -> None:
+    def begin(self, ids: Sequence[int], generator: Generator) -> None:
         """Write starts of some simulations, whose states and varied fields are the defaults."""
 
     def advance(

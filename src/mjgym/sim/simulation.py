@@ -7,15 +7,12 @@ import mujoco
 import numpy as np
 
 from mjgym.arrays import Array
-from mjgym.sim.compiled import CompiledStep, Outcome
+from mjgym.sim.compiled import CompiledStep, Generator, Outcome
 from mjgym.sim.single import Single, SingleView
 from mjgym.sim.views import View
 
 Start = Callable[[int, Single], None]
 """Writes the next start of simulation i into a separate simulation."""
-
-Generator = Callable[[int], np.random.Generator]
-"""Returns the random generator of simulation i."""
 
 
 class Simulation(Protocol):

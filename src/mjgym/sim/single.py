@@ -9,7 +9,7 @@ import numpy as np
 
 from mjgym.arrays import Array
 from mjgym.sim.bounds import Bounds
-from mjgym.sim.compiled import CompiledStep, Outcome, Stepper
+from mjgym.sim.compiled import CompiledStep, Generator, Outcome, Stepper
 from mjgym.sim.contact_filter import contacts_of
 from mjgym.sim.engine import (
     ACTUATION_OFF,
@@ -309,7 +309,7 @@ class Single:
         self,
         start: Callable[[int, "Single"], None],
         where: Array | None = None,
-        generator: Callable[[int], np.random.Generator] | None = None,
+        generator: Generator | None = None,
     ) -> None:
         if _left_out(where):
             return

@@ -12,9 +12,9 @@ import torch
 import warp
 
 from mjgym.arrays import Array
-from mjgym.sim.compiled import CompiledStep, Outcome
+from mjgym.sim.compiled import CompiledStep, Generator, Outcome
 from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
-from mjgym.sim.simulation import Generator, Start
+from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, derived_fields, episode_fields, varied_fields
 from mjgym.sim.warp.buffers import Buffers
 from mjgym.sim.warp.device import Device
