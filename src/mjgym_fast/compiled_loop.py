@@ -13,6 +13,7 @@ import mujoco
 from llvmlite import ir
 
 from mjgym.sim.engine import DIVERGED as DIVERGENCES
+from mjgym.sim.engine import INTEGRATION
 from mjgym.sim.single import UNLOGGED
 from mjgym_fast.machine_code import DIVERGED, FAILED, TRUE
 
@@ -32,7 +33,6 @@ SLOTS = {
     )
 }
 """Places in the context."""
-_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _STRIDE = 2  # int32 of a warning: its last info, and its count
 _BYTE, _INT, _LONG = (ir.IntType(bits) for bits in (8, 32, 64))
@@ -259,7 +259,7 @@ class _Step(_Builder):
         """Load the state from the batch, unless the last call has left it there."""
         now = self._row("state", "states")
         if self._order.shares:
-            self._engine("mj_setState", now, _INT(_INTEGRATION))
+            self._engine("mj_setState", now, _INT(INTEGRATION))
             if self._order.begins_anew:
                 self._engine("mj_step1")
             return
@@ -274,13 +274,13 @@ class _Step(_Builder):
             with self.if_then(new):
                 self._engine("mj_resetData")
                 self.store(_BYTE(0), flag)
-            self._engine("mj_setState", now, _INT(_INTEGRATION))
+            self._engine("mj_setState", now, _INT(INTEGRATION))
             self._engine("mj_step1")
 
     def _hand_back(self) -> None:
         """Copy the state and the outputs into the batch's arrays."""
         now, size = self._row("state", "states"), self.number("states")
-        self._engine("mj_getState", now, _INT(_INTEGRATION))
+        self._engine("mj_getState", now, _INT(INTEGRATION))
         self._copy(self._row("known", "states"), now, size)
         with self.repeat(self.number("outputs")) as k:
             place = self.add(self.mul(self._place, self.number("outputs")), k)

@@ -24,7 +24,6 @@ from mjgym.util.processes import free_memory
 MIN_STRIPPED = 64  # from this many simulations on, geoms that only rendering needs are left out
 TOUCHED = 100_000  # bytes of an MjData's arena that a small model touches
 MAX_PERSISTENT_GEOMS = 500  # simulations with more geoms do not keep computed arrays
-_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 
 WithoutVisuals = Callable[[mujoco.MjModel], tuple[mujoco.MjModel, np.ndarray]]
 
@@ -267,7 +266,7 @@ class Batched:
             self._compiled.forget(ids)
 
     def _copy_start(self, scratch: Single, i: int) -> None:
-        mujoco.mj_getState(scratch.model, scratch.data, self.batch.state[i], _INTEGRATION)
+        mujoco.mj_getState(scratch.model, scratch.data, self.batch.state[i], engine.INTEGRATION)
         for name, values in self.episode_fields.items():
             values[i] = engine.episode_field(scratch.model, name)
             if self._models is not None:
@@ -331,7 +330,7 @@ def require_room(argument: str, model: mujoco.MjModel, n: int, *, here: bool = T
         ShortageError: they need more than is free; the message begins with the argument.
     """
     data = mujoco.MjData(model)
-    used = reserved = 16 * mujoco.mj_stateSize(model, _INTEGRATION)
+    used = reserved = 16 * mujoco.mj_stateSize(model, engine.INTEGRATION)
     if here and _persists(model):
         used += data.nbuffer + TOUCHED
         reserved += data.nbuffer + data.narena

@@ -12,20 +12,23 @@ import numpy as np
 # Components of mjtState whose field of MjData has another name.
 _NAMED_OTHERWISE = {"warmstart": "qacc_warmstart", "plugin": "plugin_state"}
 
+INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
+"""The state that a simulation's future depends on."""
+
 
 def _components() -> dict[str, mujoco.mjtState]:
     """Components of the integration state by field of MjData."""
-    parts, whole = {}, int(mujoco.mjtState.mjSTATE_INTEGRATION)
+    parts = {}
     for name, part in mujoco.mjtState.__members__.items():
         word = name.removeprefix("mjSTATE_").lower()
-        if int(part) & whole and int(part).bit_count() == 1 and name.startswith("mjSTATE_"):
+        if int(part) & INTEGRATION and int(part).bit_count() == 1 and name.startswith("mjSTATE_"):
             parts[_NAMED_OTHERWISE.get(word, word)] = part
     return parts
 
 
 _COMPONENTS = _components()
 STATE_FIELDS = tuple(_COMPONENTS)
-"""Fields of MjData that a simulation's future depends on (mjSTATE_INTEGRATION)."""
+"""Fields of MjData in the integration state."""
 
 LATENT_FIELDS = ("flexvert_lambda", "flexvert_conage")
 """Fields that it depends on, too, with the flag `ipc`, and that are no part of mjtState."""

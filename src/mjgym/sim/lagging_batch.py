@@ -8,11 +8,10 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.sim.engine import DIVERGED, episode_field, quiet, set_field
+from mjgym.sim.engine import DIVERGED, INTEGRATION, episode_field, quiet, set_field
 from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.single import step_lagging
 
-_INTEGRATION = int(mujoco.mjtState.mjSTATE_INTEGRATION)
 _ALL = int(mujoco.mjtStage.mjSTAGE_ACC)
 
 # What neither `mj_step` nor `mj_forward` computes unless a sensor needs it.
@@ -86,12 +85,12 @@ class LaggingBatch(NotingBatch):
                         episode_field(model, name)[...] = values[i]
                     else:
                         set_field(model, name, values[i])
-                mujoco.mj_setState(model, data, self.state[i], _INTEGRATION)
+                mujoco.mj_setState(model, data, self.state[i], INTEGRATION)
                 for name in _POST_CONSTRAINT:
                     if name in self.outputs:
                         getattr(data, name)[...] = self.outputs[name][i]
                 compute(model, data)
-                mujoco.mj_getState(model, data, self.state[i], _INTEGRATION)
+                mujoco.mj_getState(model, data, self.state[i], INTEGRATION)
                 for name, rows in self.outputs.items():
                     rows[i] = getattr(data, name)
                 if counts.any():
