@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from helpers.lanes import mostly_slow
-from helpers.training_runs import ID, SMALL_REPLAY, mjgym_, trainer
+from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policy
 from mjgym.policies import trained
 from mjgym.policies.run_errors import ConfigError, RunError
@@ -66,6 +66,15 @@ def evaluated(folder):
     return sorted({m.env_step for m in Run(folder).metrics() if m.metric == metrics.RETURN})
 
 
+NOISES = "exploration={gaussian: 1, parameter: 1, ornstein_uhlenbeck: 1}"
+
+
+def network_arrays(made):
+    """Arrays of the layers of a trainer's policy."""
+    arrays = made.agent.policy(made.low, made.high).arrays()
+    return {name: array for name, array in arrays.items() if name.endswith(("weight", "bias"))}
+
+
 class TestStart:
     """A new run that starts from another one's networks."""
 
@@ -83,12 +92,63 @@ class TestStart:
             tmp_path / "again", *words, algorithm="td3", steps=80, resume=True
         ).train()  # from its own checkpoint
 
-    def test_other_networks_are_refused(self, run, tmp_path):
-        words = [*SMALL_REPLAY, f"start_from={run}", "hidden=[8]"]
-        with pytest.raises(
-            RunError, match=r"checkpoint\.pt is of another network .* size mismatch"
-        ):
-            trainer(tmp_path / "again", *words, algorithm="td3", steps=40)
+    @pytest.mark.parametrize(
+        ("algorithm", "words"),
+        [
+            ("td3", [*SMALL_REPLAY, NOISES]),
+            ("td3", [*SMALL_REPLAY, NOISES, "ensemble=[{}, {}]", "ensemble_acting=episodes"]),
+            ("ppo", [*SMALL, "rollout_steps=10"]),
+        ],
+        ids=["noise", "ensemble", "rollouts"],
+    )
+    def test_the_number_of_sub_environments_may_differ(self, algorithm, words, tmp_path):
+        """Networks and statistics go on; the noise of the sub-environments begins anew."""
+        before = trainer(tmp_path / "8", *words, "num_envs=8", algorithm=algorithm, steps=160)
+        before.train()
+        for count in (4, 16):
+            given = [*words, f"num_envs={count}", f"start_from={tmp_path / '8'}"]
+            made = trainer(tmp_path / str(count), *given, algorithm=algorithm, steps=320)
+            learned, now = (network_arrays(each) for each in (before, made))
+            assert all(np.array_equal(learned[name], now[name]) for name in learned | now)
+            made.train()
+            assert made.updates > 0
+            seen = before.agent.normalizer.count + count + 320  # those of the start, too
+            assert made.agent.normalizer.count == seen
+
+    def test_the_task_may_differ(self, run, tmp_path):
+        words = [*SMALL_REPLAY, f"start_from={run}"]
+        other = {"id": "dmc/cartpole-swingup-v0", "algorithm": "td3", "steps": 80}
+        made = trainer(tmp_path / "again", *words, **other)
+        learned, now = policy.load(run / "policy.npz").arrays(), network_arrays(made)
+        assert all(np.array_equal(learned[name], now[name]) for name in now)
+        made.train()
+        assert made.updates > 0
+
+    def test_critics_keep_their_support(self, run, tmp_path):
+        content = torch.load(Run(run).checkpoint_file, weights_only=True)
+        content["agent"]["bounds"] = (0.0, 400.0)
+        torch.save(content, Run(run).checkpoint_file)
+        words = [*SMALL_REPLAY, f"start_from={run}"]
+        made = trainer(tmp_path / "again", *words, algorithm="td3", steps=80)
+        made.train()
+        assert made.updates > 0
+        assert made.agent.critic.bounds == (0.0, 400.0)
+
+    @pytest.mark.parametrize(
+        ("id", "word", "named"),
+        [
+            (ID, "hidden=[8]", ".weight is (16, 6) and here (8, 6); "),
+            (ID, "critic=mean", ".weight is (21, 16) and here (1, 16); "),
+            ("dmc/pendulum-swingup-v0", "history=1", "normalizer.mean is (5,) and here (3,); "),
+        ],
+    )
+    def test_other_shapes_are_refused(self, id, word, named, run, tmp_path):
+        again = tmp_path / "again"
+        words = [*SMALL_REPLAY, f"start_from={run}", word]
+        said = refused(run, "train", "td3", id, "--out", again, "--steps", 40, *words)
+        assert "start_from: its networks have other shapes: " in said
+        assert named in said
+        assert not again.exists()
 
     def test_code_in_a_checkpoint_does_not_run(self, run, tmp_path):
         torch.save({"agent": os.system}, Run(run).checkpoint_file)

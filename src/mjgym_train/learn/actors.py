@@ -103,7 +103,7 @@ class Sampler:
     def _seeded(self, env_step: int) -> Any:
         seeds = np.random.SeedSequence((self._config.seed, self._index, env_step))
         seed = int(seeds.generate_state(1)[0])
-        return dataclasses.replace(self._config, seed=seed, torch_threads=1)
+        return dataclasses.replace(self._config, seed=seed, torch_threads=1, start_from="")
 
     def collect(self, policy: Arrays, env_step: int) -> tuple[Fragment, None]:
         """Collect a fragment; also returns None, whose arrival signals completion cheaply."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from mjgym.policies.run_errors import RunError
+from mjgym.policies.run_errors import ConfigError, RunError
 
 T = TypeVar("T")
 
@@ -18,6 +18,7 @@ def load(file: Path, use: Callable[[dict[str, Any]], T]) -> T:
 
     Raises:
         RunError: the file is damaged, holds code, or the function fails.
+        ConfigError: the function raises it.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -34,6 +35,8 @@ def load(file: Path, use: Callable[[dict[str, Any]], T]) -> T:
         raise RunError(f"{file} is damaged: {kind}: {first_lines(error)}") from error
     try:
         return use(content)
+    except ConfigError:
+        raise
     except Exception as error:  # of state_dict and of what is missing in it
         kind = type(error).__name__
         raise RunError(

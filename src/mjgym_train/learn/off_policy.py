@@ -144,7 +144,7 @@ class OffPolicyTrainer(Trainer):
 
     def _learn(self, count: int) -> None:
         if not self.updates:
-            self.agent.fit_support(self.range, begun=False)
+            self.agent.fit_support(self.range, begun=bool(self.config.start_from))
         for batch in self.batches(count):
             self.note(self.update(self.agent.preprocess(batch)))
             if batch.place is not None:

@@ -441,7 +441,7 @@ class Trainer:
     def _start_from(self, file: Path) -> None:
         if not file.exists():
             raise ConfigError(f"start_from: there is no {file}")
-        checkpoints.load(file, lambda state: self.agent.restore(state["agent"]))
+        checkpoints.load(file, lambda state: self.agent.start_from(state["agent"]))
 
     def _restore(self) -> None:
         if self.run_folder.metrics_file.exists():

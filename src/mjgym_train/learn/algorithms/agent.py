@@ -235,5 +235,25 @@ class Agent(ABC, nn.Module):
             ):
                 group["lr"] = rate
 
+    def start_from(self, checkpoint: dict[str, Any]) -> None:
+        """Restore another run's checkpoint, without the noise of its sub-environments.
+
+        Raises:
+            ConfigError: its networks have other shapes.
+        """
+        own, noise = self.state_dict(), "exploration."
+        given = {k: x for k, x in checkpoint["modules"].items() if not k.startswith(noise)}
+        given |= {k: x for k, x in own.items() if k.startswith(noise)}
+        shapes = [{k: tuple(x.shape) for k, x in each.items()} for each in (given, own)]
+        differing = [
+            f"{name} is {' and here '.join(str(each.get(name, 'missing')) for each in shapes)}"
+            for name in given | own
+            if len({each.get(name) for each in shapes}) > 1
+        ]
+        if differing:
+            shown = "; ".join(differing[:3]) + "; ..." * (len(differing) > 3)
+            raise ConfigError(f"start_from: its networks have other shapes: {shown}")
+        self.restore({**checkpoint, "modules": given})
+
 
 _OF_SETTINGS = ("lr", "weight_decay")

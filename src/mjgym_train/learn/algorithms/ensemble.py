@@ -170,3 +170,8 @@ class Ensemble(nn.Module):
         for agent, own in zip(self.members, checkpoint["agents"], strict=True):
             agent.restore(own)
         self.acting = checkpoint["acting"]
+
+    def start_from(self, checkpoint: dict[str, Any]) -> None:
+        """Restore what another run's agents have learned, the shared statistics with them."""
+        for agent, own in zip(self.members, checkpoint["agents"], strict=True):
+            agent.start_from(own)
