@@ -307,7 +307,7 @@ class Unlearned:
 
 
 def ranking(rows: Sequence[leaderboard.Row], planned: Mapping[str, Sequence[Unlearned]]) -> str:
-    """Methods by their mean score over the ids that they share.
+    """Methods by their mean score, from states, over the ids that they share.
 
     A method takes part with scores of at least half of the ids; several runs on an id count as
     their mean.
@@ -316,6 +316,7 @@ def ranking(rows: Sequence[leaderboard.Row], planned: Mapping[str, Sequence[Unle
         rows: runs.
         planned: planners by id.
     """
+    rows = [row for row in rows if not row.images]
     ids = list(dict.fromkeys(row.id for row in rows))
     scores: dict[str, dict[str, list[float]]] = {}
     minutes: dict[str, list[float]] = {}
@@ -348,23 +349,26 @@ def leaderboard_table(
 ) -> str:
     """The leaderboard with planners, best first for each id, beside random and zero actions.
 
+    Policies that observe images are lines apart.
+
     Args:
         rows: runs.
         planned: planners by id.
     """
     cells = []
-    for id in dict.fromkeys(row.id for row in rows):
-        entries = [(row.score, _submitted(row)) for row in rows if row.id == id]
-        for one in planned.get(id, ()):
+    for id, images in dict.fromkeys((row.id, row.images) for row in rows):
+        submitted = [row for row in rows if (row.id, row.images) == (id, images)]
+        entries = [(row.score, _submitted(row)) for row in submitted]
+        for one in () if images else planned.get(id, ()):
             error = "" if one.standard_error is None else f"{one.standard_error:.1f}"
             own = [one.method, f"{one.score:.0f}", error, *[""] * 5, one.engine, "", one.seeds, ""]
             entries.append((one.score, own))
         unlearned = [f"{own.mean:.0f}" for _, own in sorted(baselines.recorded(id).items())]
         for _, (method, score, *rest) in sorted(entries, key=lambda pair: -pair[0]):
-            cells.append([id, method, score, *unlearned, *rest])
-    header = ("id", "method", "score", "random", "zero", "standard error", "success", "CPU min")
-    columns = (*header, "steps", "learner", "machine", "scored on", "date", "seeds", "policy")
-    return report.table(columns, cells) if cells else "No run has been handed in."
+            cells.append([id, "images" if images else "state", method, score, *unlearned, *rest])
+    header = ("id", "from", "method", "score", "random", "zero", "standard error", "success")
+    more = ("CPU min", "steps", "learner", "machine", "scored on", "date", "seeds", "policy")
+    return report.table((*header, *more), cells) if cells else "No run has been handed in."
 
 
 def _submitted(row: leaderboard.Row) -> list[str]:

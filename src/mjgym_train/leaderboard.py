@@ -6,6 +6,7 @@ budget and method are what the run says. A policy is data: nothing of a run is e
 
 import contextlib
 import hashlib
+import json
 import math
 import secrets
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 import mjgym
 from mjgym import registry
+from mjgym.policies import trained
 from mjgym.policies.network import PolicyError, load
 from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
@@ -36,6 +38,7 @@ class Row:
 
     date: str  # of the scoring, UTC
     id: str  # of the task
+    images: str  # arguments of the task that say which images it observes, as JSON; empty: none
     method: str
     score: float  # mean return
     standard_error: float
@@ -57,15 +60,18 @@ def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
     if id not in registry.ids():
         raise RunError(f"id: there is no {id!r} here{or_else(id, registry.ids())}")
     content = score_table.packed(policy)
+    seen = trained.image_options(settings["env"])
+    images = json.dumps(seen) if seen else ""
     low, high = SEEDS
     first = low + secrets.randbelow(high - low) if first_seed is None else first_seed
-    about = _evaluated(id, policy, first).about()
+    about = _evaluated(id, images, policy, first).about()
     lines = run.metrics()
     spent = [line.value for line in lines if line.metric == metrics.CPU_SECONDS]
     learner = run.fingerprint().get("learner", {})
     row = Row(
         datetime.now(UTC).date().isoformat(),
         id,
+        images,
         str(settings.get("name") or settings["algorithm"]),
         float(f"{about['mean']:.6g}"),
         float(f"{about['std'] / math.sqrt(EPISODES):.3g}"),
@@ -82,8 +88,8 @@ def scored(run: Run, first_seed: int | None = None) -> tuple[Row, bytes]:
     return row, content
 
 
-def _evaluated(id: str, policy: Any, first: int) -> evaluation.Evaluation:
-    with contextlib.closing(evaluation.make(id, EPISODES, 1)) as envs:
+def _evaluated(id: str, images: str, policy: Any, first: int) -> evaluation.Evaluation:
+    with contextlib.closing(evaluation.make(id, EPISODES, 1, **json.loads(images or "{}"))) as envs:
         return evaluation.evaluate(policy, envs, range(first, first + EPISODES))
 
 
@@ -101,7 +107,7 @@ def add(row: Row, content: bytes, folder: Path = FOLDER) -> list[Path]:
         before = read(folder)
         if any((one.id, one.policy_sha256) == (row.id, row.policy_sha256) for one in before):
             raise RunError(f"{folder} has this policy on {row.id} already")
-        ordered = sorted([*before, row], key=lambda one: (one.id, -one.score))
+        ordered = sorted([*before, row], key=lambda one: (bool(one.images), one.id, -one.score))
         text = tables.text(ordered, Row).encode()
         contents = {folder / "rows.csv": text, policy_file(row, folder): content}
         atomic.write_together(contents)
@@ -117,7 +123,7 @@ def complaint(row: Row, folder: Path = FOLDER) -> str:
         return str(error)
     if hashlib.sha256(score_table.packed(policy)).hexdigest() != row.policy_sha256:
         return f"{file} is another policy"
-    mean = float(_evaluated(row.id, policy, row.first_seed).returns.mean())
+    mean = float(_evaluated(row.id, row.images, policy, row.first_seed).returns.mean())
     # Rounding makes episodes part on another processor: independent means may differ by this much.
     near = abs(mean - row.score) <= max(1e-3 * abs(row.score), 3 * row.standard_error)
     return "" if near else f"{row.id}: {row.score} in the row, {mean:.6g} from the weights"

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import json
 import sys
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from mjgym_train.run import Run
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 ROWS = leaderboard.read()  # of the package
+IMAGES = {"observation": "pixels", "pixels": {"width": 32, "height": 32}}
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +60,18 @@ def test_a_policy_is_taken_once(folder, submitted):
     assert {file.name: file.read_bytes() for file in submitted.iterdir()} == before
 
 
+@pytest.mark.gl
+def test_a_run_from_images_is_scored_from_images(tmp_path, monkeypatch):
+    monkeypatch.setattr(leaderboard, "EPISODES", 2)
+    words = [*SMALL_REPLAY, "channels=4", "evaluations=0", "env.observation=pixels"]
+    words += [f"env.pixels={IMAGES['pixels']}", "--steps", 80, "--out", tmp_path / "run"]
+    mjgym_("train", "td3", ID, *words)
+    mjgym_("submit", tmp_path / "run", "--leaderboard", "--table", tmp_path / "board")
+    (row,) = leaderboard.read(tmp_path / "board")
+    assert json.loads(row.images) == IMAGES
+    assert leaderboard.complaint(row, tmp_path / "board") == ""
+
+
 def test_another_policy_or_score_is_noticed(submitted, tmp_path):
     (row,) = leaderboard.read(submitted)
     said = leaderboard.complaint(dataclasses.replace(row, score=row.score + 500), submitted)
@@ -79,15 +93,17 @@ def test_an_id_of_ones_own_is_refused(folder, tmp_path):
 def test_the_page_has_planners_and_random_and_zero_actions(submitted):
     (row,) = leaderboard.read(submitted)
     planned = {ID: [scores.Unlearned("mppi, 1 s", 500.0, None, "MuJoCo 4.0.0", "10000")]}
-    lines = [
+    by_images = dataclasses.replace(row, images=json.dumps(IMAGES), score=1000.0)
+    *lines, last = [
         [cell.strip() for cell in line.strip("|").split("|")]
-        for line in scores.leaderboard_table([row], planned).splitlines()[2:]
+        for line in scores.leaderboard_table([row, by_images], planned).splitlines()[2:]
     ]
-    found = {method: float(score) for _, method, score, *_ in lines}
+    assert last[:4] == [ID, "images", "mine", "1000"]
+    found = {method: float(score) for _, source, method, score, *_ in lines if source == "state"}
     assert set(found) == {"mine", "mppi, 1 s"}
     assert found["mppi, 1 s"] == 500
     untrained = [f"{baselines.recorded(ID)[name].mean:.0f}" for name in ("random", "zero")]
-    assert [line[3:5] for line in lines] == [untrained, untrained]
+    assert [line[4:6] for line in lines] == [untrained, untrained]
     assert list(found.values()) == sorted(found.values(), reverse=True)
     assert scores.leaderboard_table([], {}).startswith("No run")
 
@@ -101,6 +117,7 @@ def test_methods_are_ranked_over_the_ids_they_share(submitted):
             ("a/y-v0", "two", 70.0), ("a/z-v0", "two", 900.0), ("a/y-v0", "three", 1000.0),
         )
     ]  # fmt: skip
+    rows.append(dataclasses.replace(rows[0], images=json.dumps(IMAGES), score=9000.0))
     planned = {id: [scores.Unlearned("plan", 500.0, None, "", "")] for id in ("a/x-v0", "a/y-v0")}
     table = scores.ranking(rows, planned).splitlines()
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:5]]
@@ -110,10 +127,20 @@ def test_methods_are_ranked_over_the_ids_they_share(submitted):
     assert table[-1] == "Over 2 ids: a/x-v0, a/y-v0."
 
 
+STATES = [row for row in ROWS if not row.images]
+
+
 @pytest.mark.parametrize(
-    "row", mostly_nightly(ROWS, len(ROWS)), ids=lambda row: f"{row.id} {row.method}"
+    "row", mostly_nightly(STATES, len(STATES)), ids=lambda row: f"{row.id} {row.method}"
 )
 def test_the_packaged_rows_are_their_policies(row):
+    assert leaderboard.complaint(row) == ""
+
+
+@pytest.mark.gl
+@pytest.mark.nightly
+@pytest.mark.parametrize("row", [row for row in ROWS if row.images], ids=lambda row: row.id)
+def test_the_packaged_rows_by_images_are_their_policies(row):
     assert leaderboard.complaint(row) == ""
 
 
