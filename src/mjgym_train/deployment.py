@@ -69,7 +69,10 @@ def _environment(id: str, env: Mapping[str, Any]) -> Any:
     """The environment without the variations of training."""
     kept = {name: value for name, value in env.items() if name not in (*OF_TRAINING, *UNSEEN)}
     if kept.pop("observation", "flat") != "flat":
-        raise PolicyError("only a policy of flat observations can be deployed")
+        raise PolicyError(
+            "only a policy of flat observations can be deployed: --onnx and --hub write others,"
+            " also of images"
+        )
     made: Any = gym.make(id, **kept)
     task = made.unwrapped.task
     known = getattr(task, "measurements", None)

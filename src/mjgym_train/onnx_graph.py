@@ -17,9 +17,10 @@ INSTALL = install("onnx")
 def graph_of(policy: AnyPolicy, name: str) -> Any:
     """The policy as an `onnx.ModelProto` in float32.
 
-    Its input `observation` is (n, size), or (n, history, size) with the newest last if the policy
-    has a history; for images (n, [history,] height, width, channels). Its output `action` is
-    (n, action size), within the bounds.
+    Its input `observation` is as environments give it: float32 (n, size), or for images uint8
+    (n, height, width, channels), those of several cameras joined along channels. A policy with a
+    history takes (n, history, ...), those of its last decisions, the newest last. The output
+    `action` is float32 (n, action size), within the bounds, for `repeat` control steps.
     """
     if type(policy) is not Policy:
         raise PolicyError(
@@ -36,7 +37,11 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
 
     graph = _Graph()
     history = (policy.history,) if policy.history > 1 else ()
-    x = graph.add("Sub", INPUT, graph.constant(policy.mean))
+    number, seen = onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT
+    x = INPUT
+    if policy.encoder:
+        seen, x = onnx.TensorProto.UINT8, graph.add("Cast", x, to=number)
+    x = graph.add("Sub", x, graph.constant(policy.mean))
     x = graph.add("Div", x, graph.constant(policy.deviation))
     if policy.limit is not None:
         x = graph.add("Clip", x, graph.constant(-policy.limit), graph.constant(policy.limit))
@@ -47,12 +52,12 @@ def graph_of(policy: AnyPolicy, name: str) -> Any:
     x = graph.add("Mul", x, graph.constant(half))
     graph.add("Add", x, graph.constant(policy.low + half), output=OUTPUT)
 
-    make, number = onnx.helper, onnx.TensorProto.FLOAT
+    make = onnx.helper
     shape = ["n", *history, *policy.mean.shape]
     graph_proto = make.make_graph(
         graph.nodes,
         name,
-        [make.make_tensor_value_info(INPUT, number, shape)],
+        [make.make_tensor_value_info(INPUT, seen, shape)],
         [make.make_tensor_value_info(OUTPUT, number, ["n", len(policy.low)])],
         graph.constants,
     )

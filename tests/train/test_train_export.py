@@ -9,17 +9,19 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
 import yaml
 
-from helpers.training_runs import mjgym_, trainer
+from helpers.training_runs import SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policies
 from mjgym.policies import trained
 from mjgym.policies.network import EnsemblePolicy, Policy, PolicyError
 from mjgym_train import model_card, onnx_graph
 
 ID = "dmc/walker-walk-v0"  # has a bundled policy
+SEEN = "dmc/ball_in_cup-catch-v0"  # has one that acts by images
 
 
 def layers(rng: np.random.Generator, sizes: list[int], *, norm: bool) -> policies.Layers:
@@ -79,7 +81,8 @@ def by_onnx(policy: Policy, observations: np.ndarray) -> np.ndarray:
     for observation in observations:
         past = [*past[1 - policy.history :], observation[None]] if policy.history > 1 else []
         rows = np.stack(past, 1) if past else observation[None]
-        found.append(session.run(None, {onnx_graph.INPUT: rows.astype(np.float32)})[0][0])
+        rows = rows.astype(np.uint8 if policy.encoder else np.float32)
+        found.append(session.run(None, {onnx_graph.INPUT: rows})[0][0])
     return np.array(found)
 
 
@@ -118,6 +121,53 @@ def test_a_bundled_policy_as_a_graph(tmp_path: Path) -> None:
     assert found == pytest.approx(policy(rows), abs=1e-5)
     done = mjgym_("export", ID, "--onnx", tmp_path / "walk.onnx", code=1)
     assert "is there already" in done.output
+
+
+def assert_acts_by_images(file: Path, policy: Policy, id: str, arguments: dict[str, Any]) -> None:
+    """The graph takes the images of an environment, the last of its decisions, and acts by them."""
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(str(file))
+    env = gymnasium.make(id, **arguments)
+    observation, _ = env.reset(seed=0)
+    (seen,), history = session.get_inputs(), [observation] * policy.history
+    assert (seen.name, seen.type) == ("observation", "tensor(uint8)")
+    assert seen.shape[1:] == [policy.history, *observation.shape]
+    for _ in range(4):
+        history = [*history[1:], observation]
+        (found,) = session.run(None, {seen.name: np.stack(history)[None]})
+        for _ in range(policy.repeat):
+            assert found[0] == pytest.approx(policy(observation), abs=1e-5)
+            observation, *_ = env.step(found[0])
+    env.close()
+
+
+@pytest.mark.gl
+def test_a_bundled_policy_that_acts_by_images(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    words = "export", SEEN, "--pixels"
+    mjgym_(*words, "--onnx", tmp_path / "catch.onnx", "--hub", tmp_path / "hub")
+    bundled = trained.bundled(SEEN, pixels=True)
+    assert_acts_by_images(tmp_path / "catch.onnx", bundled.policy, SEEN, bundled.about.arguments)
+    kept = json.loads((tmp_path / "hub" / model_card.RESULTS).read_text())
+    assert kept["returns"] == list(bundled.about.returns)
+    assert "observation='pixels'" in (tmp_path / "hub" / model_card.CARD).read_text()
+    said = mjgym_(*words, "--deploy", tmp_path / "robot", code=1).output
+    assert "only a policy of flat observations can be deployed: --onnx and --hub" in said
+    assert mjgym_(*words, "--envhub", tmp_path / "task", code=2)
+
+
+@pytest.mark.gl
+@pytest.mark.slow
+@pytest.mark.torch
+def test_a_run_that_learned_from_images(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    seen = ("env.observation=pixels", "env.pixels={width: 32, height: 32}", "channels=4")
+    words = [*SMALL_REPLAY, *seen, "history=2", "action_repeat=2", "evaluations=0"]
+    run = trainer(tmp_path / "run", *words, algorithm="td3", id=SEEN, steps=80)
+    run.train()
+    mjgym_("export", tmp_path / "run", "--onnx", tmp_path / "run.onnx")
+    policy, arguments = run.run_folder.policy(), run.config.env
+    assert_acts_by_images(tmp_path / "run.onnx", policy, SEEN, arguments)
 
 
 def test_an_ensemble_is_refused() -> None:

@@ -10,7 +10,7 @@ from mjgym.cli import shared_options
 from mjgym.cli.output import console, facts, failing, print_json, refusing, reserved
 from mjgym.cli.policy_option import spaces_complaint
 from mjgym_train.cli.seeds import seeds_of
-from mjgym_train.cli.subjects import HINT, SUBJECT, Id, Subject, subject_of
+from mjgym_train.cli.subjects import HINT, SUBJECT, Id, Pixels, Subject, subject_of
 from mjgym_train.cli.train import Trust
 
 
@@ -34,9 +34,7 @@ def evaluate(
     module: Annotated[
         str | None, typer.Option(help="Registers the task, instead of the one in config.yaml.")
     ] = None,
-    pixels: Annotated[
-        bool, typer.Option("--pixels", help="Of an id, the bundled policy that acts by images.")
-    ] = False,
+    pixels: Pixels = False,
     trust: Trust = False,
     json: shared_options.Json = False,
 ) -> None:

@@ -8,7 +8,7 @@ import typer
 from mjgym.cli.ids import known_id
 from mjgym.cli.output import require, say
 from mjgym.util import bounded
-from mjgym_train.cli.subjects import SUBJECT, Id, Subject, subject_of
+from mjgym_train.cli.subjects import SUBJECT, Id, Pixels, Subject, subject_of
 from mjgym_train.cli.train import Trust
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def export(
         ),
     ] = None,
     id: Id = None,
+    pixels: Pixels = False,
     trust: Trust = False,
 ) -> None:
     """Write a policy as a graph of ONNX, for a robot's controller, or for the Hugging Face hub.
@@ -54,7 +55,7 @@ def export(
 
     policies = [place for place in (onnx, hub, deploy) if place is not None]
     if envhub is not None:
-        if policies:
+        if policies or pixels:
             raise typer.BadParameter("--envhub writes a task without a policy: give it alone")
         say(f"written: {environment_hub.write(envhub, known_id(policy))}")
         return
@@ -64,7 +65,7 @@ def export(
         )
     if deploy is not None:
         require("onnx", "yaml", extra="deploy")
-    subject = subject_of(policy, id, None, trust=trust)
+    subject = subject_of(policy, id, None, trust=trust, pixels=pixels)
     written: list[Path] = []
     if hub is not None:
         atomic.require_empty(hub)
@@ -85,20 +86,20 @@ def export(
 
 
 def _card(subject: Subject) -> "tuple[Card, str]":
-    from mjgym.policies import trained
+    from mjgym import registry
     from mjgym_train import evaluation
     from mjgym_train.model_card import Card
 
+    env = registry.on_mujoco(subject.env)
     if subject.run is not None:
         settings = subject.run.settings()
         score = subject.run.score()
         algorithm = str(settings["algorithm"])
         scored = score.get("returns", ()), score.get("seeds", ())
-        card = Card(subject.id, algorithm, *scored, subject.env, subject.env_step)
+        card = Card(subject.id, algorithm, *scored, env, subject.env_step)
         return card, bounded.text(subject.run.config_file)
-    if subject.bundled:
-        about = trained.bundled(subject.id).about
+    if (about := subject.about) is not None:
         algorithm = str(about.settings["algorithm"])
         seeds = evaluation.SEEDS
-        return Card(subject.id, algorithm, about.returns, seeds, subject.env, about.env_step), ""
+        return Card(subject.id, algorithm, about.returns, seeds, env, about.env_step), ""
     return Card(subject.id), ""

@@ -13,6 +13,7 @@ from mjgym_train.cli.train import require_trust
 
 if TYPE_CHECKING:
     from mjgym.policies.network import AnyPolicy
+    from mjgym.policies.trained import About
     from mjgym_train.run import Run
 
 HINT = "'RUN'"
@@ -20,6 +21,9 @@ SUBJECT = typer.Argument(
     metavar="RUN", help="The folder of a run, a policy file (.npz), or an id: its bundled policy."
 )
 Id = Annotated[str | None, typer.Option(help="Id of the task, for a policy file.")]
+Pixels = Annotated[
+    bool, typer.Option("--pixels", help="Of an id, the bundled policy that acts by images.")
+]
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Subject:
     env: dict[str, Any]  # arguments of the task
     env_step: int | None  # environment steps of training, or None if unknown
     run: "Run | None" = None
-    bundled: bool = False  # with the package
+    about: "About | None" = None  # of a bundled policy
 
 
 def subject_of(
@@ -69,7 +73,7 @@ def _bundled(id: str, pixels: bool) -> Subject:
         bundled = trained.bundled(id, pixels=pixels)
     name = f"the bundled policy of {id}"
     about = bundled.about
-    return Subject(name, bundled.policy, id, about.arguments, about.env_step, bundled=True)
+    return Subject(name, bundled.policy, id, about.arguments, about.env_step, about=about)
 
 
 def _of_run(path: Path, module: str | None, *, trust: bool) -> Subject:
