@@ -486,7 +486,7 @@ def front() -> str:
     lead, _, rest = readme.partition('<p align="center">')
     shown = re.findall(r"assets/gallery/(\S+?)\.still\.webp", readme)
     code = rest[rest.index("## Installation") : rest.index("## Speed")]
-    code = re.sub(r"\[([^\]]+)\]\[(\w+)\]", r"[\1](guides/\2.md)", code)
+    code = code.replace("](assets/guides/", "](guides/")
     return lead + cards(shown, style="cards few") + "\n" + code + FRONT
 
 
