@@ -53,6 +53,7 @@ def test_gymnasiums_own_tasks_have_subjects_of_their_own() -> None:
     assert peers.parse(["gymnasium/Ant-v5"], known).only == options.only
 
 
+@pytest.mark.slow
 def test_gymnasiums_vector_environments_are_timed() -> None:
     settings = subjects.Settings("gymnasium/Hopper-v5", 2, 1)
     for builder in (subjects.sync, subjects.asynchronous):
@@ -74,6 +75,7 @@ print(sorted({"mjgym", "mujoco", "numpy", "gymnasium"} & set(sys.modules)))
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+@pytest.mark.slow
 def test_the_process_of_dm_control_registers_our_ids() -> None:
     """It is timed from our start, and nothing else in its process imports the package."""
     program = """
@@ -174,6 +176,7 @@ def test_summary() -> None:
     assert report.summary([]) == {}
 
 
+@pytest.mark.slow
 def test_files(tmp_path: Path) -> None:
     path = tmp_path / "peers.json"
     machine = report.machine(2)

@@ -591,7 +591,9 @@ def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
     return [f for findings in found.values() for f in findings if f.status != "pass"]
 
 
-@pytest.mark.parametrize("cls", [Good, Remembers, Falling], ids=lambda c: c.__name__)
+@pytest.mark.parametrize(
+    "cls", mostly_slow([Good, Remembers, Falling], 3), ids=lambda c: c.__name__
+)
 def test_a_good_task_passes_every_check(examine, cls):
     found = examine(cls)
     assert problems(found) == []
@@ -616,12 +618,14 @@ def test_a_check_whose_package_is_missing_is_skipped():
     )
 
 
+@pytest.mark.slow
 def test_what_ids_of_one_class_share_is_no_broken_promise():
     """The docstring tells of entries that only others of the class observe."""
     findings = checks.check("dmc/humanoid-run_pure_state-v0", max_episode_steps=5)
     assert not [f for f in findings if "docstring names" in f.reason]
 
 
+@pytest.mark.slow
 def test_the_limit_is_that_of_the_arguments(examine):
     """Shorter than the runs that other checks compare."""
     found = examine(Good, time_limit=0.2)
@@ -634,12 +638,13 @@ def test_a_task_of_the_suite_passes():
     assert [f for f in findings if f.status != "pass"] == []
 
 
+@pytest.mark.slow
 def test_arguments_reach_the_task(examine):
     assert problems(examine(Good, reach=0.5, observation="dict", dtype="float64")) == []
     assert "same observation" in examine(Good, reach=0.0)["determinism"][0].reason
 
 
-@pytest.mark.parametrize("cls", mostly_slow(FAILING, 3), ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", mostly_slow(FAILING, 12), ids=lambda c: c.__name__)
 def test_what_is_broken_fails(examine, cls):
     check, _, words = cls.__doc__.partition(": ")
     found = examine(cls)
@@ -648,7 +653,7 @@ def test_what_is_broken_fails(examine, cls):
     assert all(0 < len(f.reason) < 900 for findings in found.values() for f in findings)
 
 
-@pytest.mark.parametrize("cls", mostly_slow(WARNED, 3), ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", mostly_slow(WARNED, 12), ids=lambda c: c.__name__)
 def test_what_people_stumble_over_is_a_warning(examine, cls):
     check, _, words = cls.__doc__.partition("\n")[0].partition(": ")
     found = examine(cls)
@@ -656,6 +661,7 @@ def test_what_people_stumble_over_is_a_warning(examine, cls):
     assert "fail" not in {f.status for f in problems(found)}, problems(found)
 
 
+@pytest.mark.slow
 def test_helpers_are_no_misnamed_hooks(examine):
     assert problems(examine(Helped)) == []
 

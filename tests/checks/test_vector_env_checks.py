@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
+from helpers.lanes import mostly_slow
 from mjgym.checks import check_vector_env, of_vector_envs
 
 MODES = list(AutoresetMode)
@@ -43,7 +44,9 @@ def checked(cls, mode=AutoresetMode.NEXT_STEP):
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("id", ["CartPole-v1", "Blackjack-v1", "FrozenLake-v1", "Pendulum-v1"])
+@pytest.mark.parametrize(
+    "id", mostly_slow(["CartPole-v1", "Blackjack-v1", "FrozenLake-v1", "Pendulum-v1"], 4)
+)
 def test_none_in_gymnasiums_sync_vector_env(id, mode):
     def envs():
         return SyncVectorEnv([lambda: gymnasium.make(id)] * 3, autoreset_mode=mode)
@@ -51,13 +54,13 @@ def test_none_in_gymnasiums_sync_vector_env(id, mode):
     assert check_vector_env(envs) == []
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("cls", [SyncVectorEnv, AsyncVectorEnv])
+@pytest.mark.parametrize("mode", mostly_slow(MODES, 3))
+@pytest.mark.parametrize("cls", mostly_slow([SyncVectorEnv, AsyncVectorEnv], 2))
 def test_none_in_either_of_gymnasiums_own(cls, mode):
     assert checked(cls, mode) == []
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", mostly_slow(MODES, 3))
 def test_none_in_ours(mode):
     def envs(**options):
         return gymnasium.make_vec(
@@ -240,6 +243,7 @@ def test_what_a_check_raises_is_a_fault():
     assert any("it raised RuntimeError: no reset today" in fault for fault in checked(Broken))
 
 
+@pytest.mark.slow
 def test_the_file_stands_alone(tmp_path):
     """It depends on Gymnasium and NumPy only, so that it can be taken into other projects."""
     copy = tmp_path / "vector_env_checker.py"

@@ -3,6 +3,7 @@
 import pytest
 
 from helpers.commands import called, refused_call
+from helpers.lanes import mostly_slow
 
 LONG = "a" * 5000
 ID = "dmc/cartpole-balance-v0"
@@ -10,26 +11,29 @@ ID = "dmc/cartpole-balance-v0"
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (("train", "td3", LONG), "there is neither a module nor an id|there is no id"),
-        (("train", "collections:Counter", ID), "it is no subclass of"),
-        (("evaluate", LONG), "holds no run"),
-        (("compare", LONG), "no metrics can be read"),
-        (("demo", "--seed", "-1"), "greater than or equal to 0|not in the range"),
-        (("compare", ".", "--csv", "nodir/x.csv"), "there is no such folder"),
-        (("plan", "CartPole-v1"), "of another package; this takes ids of mjgym alone"),
-        (("view", ID, "--policy", "mpi"), "did you mean mppi?"),
-        (
-            ("view", ID, "--policy", "zero,zero"),
-            "for each team, but dmc/cartpole-balance-v0 has no",
-        ),
-        (
-            ("record", ID, "--policy", "zero,zero", "--out", "x.png"),
-            "for each team, but dmc/cartpole-balance-v0 has no teams",
-        ),
-        (("view", ID, "--web", "--host", LONG), "there is no interface"),
-        (("teleop", "robosuite/Lift-v0", "--policy", "x"), "no policy follows your commands"),
-    ],
+    mostly_slow(
+        [
+            (("train", "td3", LONG), "there is neither a module nor an id|there is no id"),
+            (("train", "collections:Counter", ID), "it is no subclass of"),
+            (("evaluate", LONG), "holds no run"),
+            (("compare", LONG), "no metrics can be read"),
+            (("demo", "--seed", "-1"), "greater than or equal to 0|not in the range"),
+            (("compare", ".", "--csv", "nodir/x.csv"), "there is no such folder"),
+            (("plan", "CartPole-v1"), "of another package; this takes ids of mjgym alone"),
+            (("view", ID, "--policy", "mpi"), "did you mean mppi?"),
+            (
+                ("view", ID, "--policy", "zero,zero"),
+                "for each team, but dmc/cartpole-balance-v0 has no",
+            ),
+            (
+                ("record", ID, "--policy", "zero,zero", "--out", "x.png"),
+                "for each team, but dmc/cartpole-balance-v0 has no teams",
+            ),
+            (("view", ID, "--web", "--host", LONG), "there is no interface"),
+            (("teleop", "robosuite/Lift-v0", "--policy", "x"), "no policy follows your commands"),
+        ],
+        3,
+    ),
     ids=lambda words: " ".join(words)[:30] if isinstance(words, tuple) else None,
 )
 def test_refused_with_a_sentence(words, said):

@@ -82,6 +82,7 @@ class TestGallery:
         program.chmod(0o755)
         return program
 
+    @pytest.mark.slow
     def test_opens_the_page(self, browser):
         page = assets() / "gallery" / "index.html"
         assert mjgym_("gallery", BROWSER=str(browser)).stdout.strip() == str(page)

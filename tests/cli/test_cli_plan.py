@@ -54,6 +54,7 @@ def test_the_seeds_are_those_of_evaluate():
     assert evaluation.SEEDS[0] == FIRST_SEED
 
 
+@pytest.mark.slow
 def test_episodes_are_recorded(tmp_path: Path):
     pytest.importorskip("h5py")
     file = tmp_path / "planned.hdf5"
@@ -69,6 +70,7 @@ def test_episodes_are_recorded(tmp_path: Path):
     assert called("replay", file, "--check").count("bit for bit") == 2
 
 
+@pytest.mark.slow
 def test_a_file_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "own_cart.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from helpers import commands
-from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
 from mjgym.cli.bench import measure
@@ -109,6 +108,7 @@ class TestOverwrite:
         rows = list(csv.DictReader((out / "metrics.csv").open()))
         assert {float(row["seed"]) for row in rows} == {2}
 
+    @pytest.mark.slow
     def test_keeps_the_old_run_where_the_new_one_cannot_begin(self, tmp_path):
         out = tmp_path / "run"
         assert run(*self.words(out)).exit_code == 0
@@ -156,10 +156,8 @@ def test_a_plot_shows_all_time_of_each_run():
 
 
 class TestScripted:
-    @pytest.mark.parametrize(
-        "policy",
-        mostly_slow(["scripted,random", "scripted,scripted", "random,scripted"], 3),
-    )
+    @pytest.mark.slow
+    @pytest.mark.parametrize("policy", ["scripted,random", "scripted,scripted", "random,scripted"])
     def test_either_team(self, policy, tmp_path):
         out = tmp_path / "match.png"
         words = ("record", "soccer/boxhead-2v2-v0", "--policy", policy, "--steps", 3, "--out", out)

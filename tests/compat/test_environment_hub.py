@@ -70,6 +70,7 @@ def check_an_evaluation(envs: Any) -> None:
 
 @pytest.mark.usefixtures("without_lerobot")
 class TestFile:
+    @pytest.mark.slow
     def test_lerobots_evaluation(self, tmp_path: Path) -> None:
         module = loaded(exported(tmp_path / "hub"))
         envs = the_only(module.make_env(n_envs=2, max_episode_steps=STEPS))

@@ -257,6 +257,7 @@ class TestLocomotion:
         pos = env.view.geom_pos[env.view.rows("geom_pos", arena.names())]
         assert np.allclose(np.diff(pos[pos[:, 2] > -1, 0]), 2.5)
 
+    @pytest.mark.slow
     def test_instances_and_names_are_the_same_environment(self):
         named = gymnasium.make("locomotion/ant-run_walls-v0")
         given = gymnasium.make(

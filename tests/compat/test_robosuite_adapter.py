@@ -46,6 +46,7 @@ def test_random_actions_in_lift():
     env.close()
 
 
+@pytest.mark.slow
 def test_two_arms_with_a_controller_until_the_horizon():
     config = load_composite_controller_config(controller="BASIC")
     env = suite.make(
@@ -135,7 +136,7 @@ env.close()
 # What an observation has.
 
 
-@pytest.mark.parametrize("published", mostly_slow(FACTS["published"], 3))
+@pytest.mark.parametrize("published", mostly_slow(FACTS["published"], ["Lift/Panda"]))
 def test_entries_are_the_published_ones_in_their_order(published):
     name, _, robots = published.partition("/")
     facts = FACTS["published"][published]
@@ -212,6 +213,7 @@ def test_success_ends_nothing_but_wiping_does():
 # Keyword arguments.
 
 
+@pytest.mark.slow
 def test_arguments_become_the_tasks():
     env = suite.make(
         "NutAssembly",
@@ -246,7 +248,7 @@ def test_arguments_become_the_tasks():
     assert "handle_qpos" not in still.reset()
 
 
-@pytest.mark.parametrize("name", mostly_slow(FACTS["arguments"], 3))
+@pytest.mark.parametrize("name", mostly_slow(FACTS["arguments"], 8))
 def test_published_defaults_are_the_tasks_own(name):
     """All published keyword arguments with their published values, as one task."""
     asked = dict(FACTS["arguments"][name])
@@ -364,6 +366,7 @@ def test_changed_configuration_reaches_the_law():
 # Robots and the simulation.
 
 
+@pytest.mark.slow
 def test_robots_know_their_part_of_an_action(capsys):
     env = suite.make("TwoArmLift", robots="Baxter", seed=0, **BLIND)
     robot = env.robots[0]
@@ -389,6 +392,7 @@ def test_robots_know_their_part_of_an_action(capsys):
             robot.create_action_vector(wrong)
 
 
+@pytest.mark.slow
 def test_second_robot_has_its_own_part():
     env = suite.make("TwoArmHandover", robots=["Panda", "Sawyer"], **BLIND)
     for robot in env.robots:

@@ -71,6 +71,7 @@ def rollout(env):
     return ret
 
 
+@pytest.mark.slow
 def test_environment_to_visualize_on_screen():
     env = robosuite.make(
         "TwoArmLift",
@@ -172,7 +173,7 @@ SLOW = ("gripper_types", "robots", "controller_configs", "table_full_size", "ini
 
 @pytest.mark.parametrize(
     "argument",
-    mostly_slow(names := by_argument(pictures=False), [n for n in names if n not in SLOW]),
+    mostly_slow(names := by_argument(pictures=False), [n for n in names if n not in SLOW][::4]),
 )
 def test_argument_does_as_published(script, argument):
     check_argument(script, argument)
@@ -335,7 +336,9 @@ def test_reset_after_close_begins_an_episode():
         env.step(np.zeros(7))
 
 
-@pytest.mark.parametrize(("frequency", "steps"), [(15, 33), (30, 16), (60, 8), (17, 29), (500, 1)])
+@pytest.mark.parametrize(
+    ("frequency", "steps"), mostly_slow([(15, 33), (30, 16), (60, 8), (17, 29), (500, 1)], 3)
+)
 def test_control_step_simulates_whole_physics_steps(frequency, steps):
     """Simulated times of robosuite 1.5.2, where `control_timestep` and `cur_time` are nominal."""
     env = make(control_freq=frequency)
@@ -345,6 +348,7 @@ def test_control_step_simulates_whole_physics_steps(frequency, steps):
     assert env.control_freq == frequency
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["TwoArmTransport", "ToolHang"])
 def test_reward_shaping_of_sparse_tasks_warns(task):
     robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
@@ -354,6 +358,7 @@ def test_reward_shaping_of_sparse_tasks_warns(task):
     assert not env.reward_shaping
 
 
+@pytest.mark.slow
 def test_whole_body_ik_names_the_tools_of_each_robot():
     config = load_composite_controller_config(controller="WHOLE_BODY_IK")
     pair = make("TwoArmLift", ["Sawyer", "Panda"], controller_configs=config)
@@ -499,7 +504,7 @@ def test_whole_body_ik_moves_joints_as_published():
             np.testing.assert_allclose(env.robots[0]._joint_positions, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("robots", ["Panda,Panda", "Sawyer,Panda", "Baxter"])
+@pytest.mark.parametrize("robots", mostly_slow(["Panda,Panda", "Sawyer,Panda", "Baxter"], 3))
 def test_two_arms_move_as_published(robots):
     """OSC_POSE; recorded with contacts of Sawyer's first link with its base switched off."""
     record = np.load(FOLDER / "two_arm_osc.npz")
@@ -516,6 +521,7 @@ def test_two_arms_move_as_published(robots):
         np.testing.assert_allclose(found, wanted, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_whole_body_ik_runs_in_batches():
     controller = {"type": "WHOLE_BODY_IK", "max_dq": 0.5}
     options = {"robot": "Baxter", "controller": controller, "dtype": "float64"}
@@ -627,6 +633,7 @@ def test_a_task_has_what_it_reads_of_its_objects():
     env.close()
 
 
+@pytest.mark.slow
 def test_each_robot_has_its_configuration():
     """As robosuite 1.5.2 has it."""
     usual = {

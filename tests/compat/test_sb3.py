@@ -11,6 +11,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
+from helpers.lanes import mostly_slow
 from mjgym.variation import Uniform
 from mjgym_compat import sb3
 
@@ -48,18 +49,21 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize(
     ("id", "kwargs"),
-    [
-        ("dmc/walker-walk-v0", {"max_episode_steps": 7}),
-        ("dmc/walker-walk-v0", {"max_episode_steps": 7, "observation": "dict"}),
-        ("dmc/reacher-easy-v0", {"max_episode_steps": 5, "dtype": "float64"}),
-        ("dmc/reacher-easy-v0", {"max_episode_steps": 5, "observation": "goal"}),
-        ("dmc/lqr-lqr_2_1-v0", {}),  # terminates
-        ("locomotion/ant-run_walls-v0", {"max_episode_steps": 4}),  # a new scene each time
-        (
-            "dmc/cartpole-swingup-v0",
-            {"max_episode_steps": 4, "vary": {"body_mass[cart]": Uniform(0.5, 2.0)}},
-        ),
-    ],
+    mostly_slow(
+        [
+            ("dmc/walker-walk-v0", {"max_episode_steps": 7}),
+            ("dmc/walker-walk-v0", {"max_episode_steps": 7, "observation": "dict"}),
+            ("dmc/reacher-easy-v0", {"max_episode_steps": 5, "dtype": "float64"}),
+            ("dmc/reacher-easy-v0", {"max_episode_steps": 5, "observation": "goal"}),
+            ("dmc/lqr-lqr_2_1-v0", {}),  # terminates
+            ("locomotion/ant-run_walls-v0", {"max_episode_steps": 4}),  # a new scene each time
+            (
+                "dmc/cartpole-swingup-v0",
+                {"max_episode_steps": 4, "vary": {"body_mass[cart]": Uniform(0.5, 2.0)}},
+            ),
+        ],
+        3,
+    ),
     ids=["flat", "dict", "float64", "goal", "termination", "scenes", "variation"],
 )
 def test_transitions_are_those_of_dummy_vec_env(id, kwargs):

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helpers.demonstrations import ID, PICTURES, random_demos, same
+from helpers.lanes import mostly_slow
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError, Episode, Recording, journaled
@@ -121,6 +122,7 @@ def test_nothing_is_there_before_the_first_episode(name, tmp_path):
         datasets.load(name)
 
 
+@pytest.mark.slow
 def test_an_interruption_leaves_whole_episodes(name):
     """Ctrl-C in the middle of writing the second episode."""
     random_demos("source.hdf5", episodes=2)
@@ -187,6 +189,7 @@ def test_a_recording_is_whole_steps():
 # From one format to another.
 
 
+@pytest.mark.slow
 def test_a_dataset_goes_round_all_formats(name):
     random_demos("start.hdf5", observation="dict")
     first = datasets.load("start.hdf5")
@@ -298,7 +301,7 @@ OTHERS = {
 
 
 @needs_h5py
-@pytest.mark.parametrize(("kwargs", "message"), OTHERS.values(), ids=OTHERS)
+@pytest.mark.parametrize(("kwargs", "message"), mostly_slow(OTHERS.values(), 3), ids=OTHERS)
 def test_an_episode_of_another_environment_is_not_written(name, kwargs, message, tmp_path):
     """Neither as the first one nor later, when a format would hold rows of two widths."""
     random_demos("other.hdf5", episodes=1, **{"observation": "dict", **kwargs})
@@ -346,6 +349,7 @@ class TestBadFiles:
         assert "has been cut off" in said
         assert datasets.load("rescued.hdf5").count == counts[-1]
 
+    @pytest.mark.slow
     def test_an_episode_that_was_being_written_is_left_out(self):
         import h5py
 
@@ -359,6 +363,7 @@ class TestBadFiles:
             found.episode(1)
         assert found.count == 2  # the third says that it is longer than it is
 
+    @pytest.mark.slow
     def test_damaged_episodes_are_counted_and_named(self):
         import h5py
 
@@ -382,11 +387,14 @@ class TestBadFiles:
 
     @pytest.mark.parametrize(
         ("spoil", "message"),
-        [
-            (lambda data: data.attrs.update(mjgym="{}"), "none of this version's: KeyError"),
-            (lambda data: data.attrs.update(mjgym="not JSON"), "none of this version's"),
-            (lambda data: data.attrs.__delitem__("mjgym"), "no task of robosuite's"),
-        ],
+        mostly_slow(
+            [
+                (lambda data: data.attrs.update(mjgym="{}"), "none of this version's: KeyError"),
+                (lambda data: data.attrs.update(mjgym="not JSON"), "none of this version's"),
+                (lambda data: data.attrs.__delitem__("mjgym"), "no task of robosuite's"),
+            ],
+            3,
+        ),
         ids=["empty", "no JSON", "of robomimic"],
     )
     def test_other_versions_are_a_sentence(self, spoil, message):
@@ -490,6 +498,7 @@ class TestRobosuite:
         assert ours.environment().unwrapped.task.robot == "Panda"
         assert same(ours.episode(0).rewards, datasets.load(str(RECORDED)).episode(0).rewards)
 
+    @pytest.mark.slow
     def test_as_robomimic_has_them_with_words_of_older_versions(self):
         import h5py
 
@@ -582,6 +591,7 @@ class TestRobosuite:
             datasets.load("other.hdf5").episode(0)
 
 
+@pytest.mark.slow
 @needs_h5py
 def test_a_file_that_another_process_holds_is_waited_for_and_whole_afterwards(monkeypatch):
     monkeypatch.setattr(journaled, "PATIENCE", 0.3)

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.places import DATA
 from mjgym.describe.labels import LabelView, signals
 from mjgym.rotations import to_local
@@ -114,7 +114,9 @@ def test_labels_say_what_was_stated_by_hand(id):
 SUITE = sorted({r.task_class for r in registrations.values() if r.id.startswith("dmc/")}, key=str)
 
 
-@pytest.mark.parametrize("cls", SUITE, ids=lambda cls: f"{cls.__module__}.{cls.__name__}")
+@pytest.mark.parametrize(
+    "cls", mostly_slow(SUITE, 4), ids=lambda cls: f"{cls.__module__}.{cls.__name__}"
+)
 def test_docstrings_name_exactly_the_entries(cls):
     """Those of every registered task, and of what its switches add."""
     fields = {f.name for f in dataclasses.fields(cls)}

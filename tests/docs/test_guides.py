@@ -198,7 +198,7 @@ class TestCommand:
         assert listed[0] == "using"
         assert set(listed) == {page.stem for page in GUIDES} - {"index"}
 
-    @pytest.mark.parametrize("name", mostly_slow(guides(), 12))
+    @pytest.mark.parametrize("name", mostly_slow(guides(), 24))
     def test_shows_each(self, name):
         shown = self.run(name)
         assert shown.exit_code == 0

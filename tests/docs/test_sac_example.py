@@ -38,6 +38,7 @@ def _double():
     torch.set_default_dtype(torch.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_double")
 def test_losses_are_those_of_the_package(example):
     """From equal weights on the same batches: ten updates, in which every term has moved."""

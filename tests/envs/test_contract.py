@@ -17,7 +17,7 @@ from helpers.equivalence import (
     assert_every_slot_equals_a_single_env,
     make_vec,
 )
-from helpers.lanes import mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.registered import ids_as_parameters, of_each_class
 from helpers.rollouts import COPIES, actions_for, equal, rollout, row
 from helpers.suite import gymnasium_checker
@@ -39,9 +39,11 @@ NOTHING_DRAWN = [f"l2m/walk_{name}-v0" for name in ("forward", "forward-fast", "
                                                     "planar-fast")]  # fmt: skip
 every_id = pytest.mark.parametrize("id", ids_as_parameters(SOME))
 # The loop does these by itself, whatever the task: a few ids of each kind will do.
-some_ids = pytest.mark.parametrize("id", SOME)
+some_ids = pytest.mark.parametrize("id", mostly_slow(SOME, 2))
 # Nor does a task know of the mode: each class is played in one, and each mode by many classes.
-AUTORESET = list(zip(SOME, itertools.product(KINDS, MODES), strict=True)) + mostly_nightly(
+AUTORESET = mostly_slow(
+    zip(SOME, itertools.product(KINDS, MODES), strict=True), 3
+) + mostly_nightly(
     [
         (id, ("flat", MODES[i % len(MODES)]))
         for i, id in enumerate(of_each_class())
@@ -124,8 +126,7 @@ def test_autoreset_equals_sync_vector_env(id, played):
     assert_autoreset_equals_sync_vector_env(id, *played)
 
 
-@some_ids
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("id", "mode"), mostly_slow(itertools.product(SOME, MODES), 4))
 def test_a_batch_keeps_what_gymnasium_promises(id, mode):
     """Seeds, order, autoreset, partial reset, memory, closing."""
 

@@ -95,7 +95,7 @@ def test_an_entry_that_is_not_there_cannot_tell_the_goal():
         mjgym.Env(Misspelt(), observation="goal")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", mostly_slow(["float32", "float64"], 2))
 @pytest.mark.parametrize("id", IDS)
 def test_rewards_are_those_of_the_observed_goals(id, dtype):
     envs = make_vec(id, 4, dtype=dtype)
@@ -150,7 +150,8 @@ def test_a_batch_equals_single_environments(mode):
     grouped.close()
 
 
-@pytest.mark.parametrize("id", mostly_slow(IDS[:4], 4))
+@pytest.mark.slow
+@pytest.mark.parametrize("id", IDS[:4])
 def test_success_is_the_published_one_where_that_is_of_places(id):
     modes = ("flat", "goal")
     flat, goal = (gymnasium.make_vec(id, 512, observation=o, threads=1) for o in modes)

@@ -28,7 +28,7 @@ def actions_of(env):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
+@pytest.mark.parametrize("id", mostly_slow(IDS, 8))
 def test_the_parallel_api(id):
     env = make(id, max_episode_steps=20)
     parallel_api_test(env, num_cycles=30)

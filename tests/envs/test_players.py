@@ -35,8 +35,8 @@ def folded(value):
     return value.reshape(-1, *value.shape[2:])
 
 
-@pytest.mark.parametrize("observation", KINDS)
-@pytest.mark.parametrize("id", mostly_slow(IDS, 3))
+@pytest.mark.parametrize("observation", mostly_slow(KINDS, 4))
+@pytest.mark.parametrize("id", mostly_slow(IDS, 6))
 def test_spaces_hold_what_players_see_and_do(id, observation):
     envs = make(id, observation=observation)
     count = len(envs.unwrapped.task.players)
@@ -59,6 +59,7 @@ def test_spaces_hold_what_players_see_and_do(id, observation):
     envs.close()
 
 
+@pytest.mark.slow
 def test_players_see_what_the_home_team_sees_as_one_agent():
     envs, one = make(dtype="float64"), gymnasium.make(ID, dtype="float64")
     start, _ = envs.reset(seed=7)

@@ -8,7 +8,7 @@ import pytest
 
 import mjgym
 from helpers.devices import DEVICE
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
 from helpers.small_process import run_small
@@ -178,7 +178,8 @@ def test_candidates_begin_in_one_state_or_in_their_own():
     assert equal(own.rewards, batch.rollout(states, actions).rewards)
 
 
-@pytest.mark.parametrize("threads", mostly_slow([2, 1], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [2, 1])
 def test_threads_change_nothing(threads):
     batch = make_batch(QUICK[5], 2, threads=threads)
     state, actions = batch.get_state([0]), draw(batch, 70, 2)

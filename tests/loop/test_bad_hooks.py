@@ -10,6 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import mjgym
+from helpers.lanes import mostly_slow
 from helpers.toys import CART, Cart
 
 
@@ -56,7 +57,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("n", [None, 3])
-@pytest.mark.parametrize(("write", "field"), WRITES.items())
+@pytest.mark.parametrize(("write", "field"), mostly_slow(WRITES.items(), 4))
 def test_a_start_writes_only_what_varies_names(n, write, field):
     """Alone and in a batch, which would lose it; the model is as it was, so trying again is too."""
 
@@ -270,28 +271,36 @@ def with_hook(name, hook):
 
 @pytest.mark.parametrize(
     ("hook", "value", "error", "words"),
-    [
-        ("observation", None, TypeError, "expected a dict"),
-        ("observation", {"position": None}, TypeError, "'position' is no array"),
-        ("observation", {"position": np.zeros((7, 1))}, ValueError, r"v\.lead"),
-        ("terms", None, TypeError, "expected a dict"),
-        ("terms", {"near": np.zeros(7)}, ValueError, "expected shape"),
-        ("reward", None, TypeError, "expected numbers"),
-        ("reward", np.zeros(7), ValueError, "expected shape"),
-        ("terminated", None, TypeError, "expected numbers"),
-        ("terminated", 1.0, TypeError, "expected bool"),
-        ("truncated", np.zeros(7, dtype=bool), ValueError, "expected shape"),
-        ("success", 3.5, TypeError, "expected bool"),
-        ("control", None, ValueError, "got None"),
-        ("control", np.zeros(5), ValueError, r"expected shape \(3, 1\)"),
-        ("memory", 3.0, TypeError, "expected a dict"),
-        ("before_step", 3.0, TypeError, "expected a dict"),
-        ("update", {"best": np.zeros(3)}, ValueError, "no 'best'"),
-        ("current_forces", 2.0, TypeError, "expected bool"),
-        ("before_step", {"mocap_poss": np.zeros(3)}, ValueError, "did you mean mocap_pos"),
-        ("before_step", {"geom_size": np.zeros((1, 3))}, ValueError, "nor part of the state"),
-        ("before_step", {"xpos": np.zeros((3, 2, 3))}, ValueError, "'xpos' is neither in memory"),
-    ],
+    mostly_slow(
+        [
+            ("observation", None, TypeError, "expected a dict"),
+            ("observation", {"position": None}, TypeError, "'position' is no array"),
+            ("observation", {"position": np.zeros((7, 1))}, ValueError, r"v\.lead"),
+            ("terms", None, TypeError, "expected a dict"),
+            ("terms", {"near": np.zeros(7)}, ValueError, "expected shape"),
+            ("reward", None, TypeError, "expected numbers"),
+            ("reward", np.zeros(7), ValueError, "expected shape"),
+            ("terminated", None, TypeError, "expected numbers"),
+            ("terminated", 1.0, TypeError, "expected bool"),
+            ("truncated", np.zeros(7, dtype=bool), ValueError, "expected shape"),
+            ("success", 3.5, TypeError, "expected bool"),
+            ("control", None, ValueError, "got None"),
+            ("control", np.zeros(5), ValueError, r"expected shape \(3, 1\)"),
+            ("memory", 3.0, TypeError, "expected a dict"),
+            ("before_step", 3.0, TypeError, "expected a dict"),
+            ("update", {"best": np.zeros(3)}, ValueError, "no 'best'"),
+            ("current_forces", 2.0, TypeError, "expected bool"),
+            ("before_step", {"mocap_poss": np.zeros(3)}, ValueError, "did you mean mocap_pos"),
+            ("before_step", {"geom_size": np.zeros((1, 3))}, ValueError, "nor part of the state"),
+            (
+                "before_step",
+                {"xpos": np.zeros((3, 2, 3))},
+                ValueError,
+                "'xpos' is neither in memory",
+            ),
+        ],
+        4,
+    ),
 )
 def test_a_hook_that_returns_something_else_is_named_when_it_is_made(hook, value, error, words):
     task = with_hook(hook, lambda self, *given: value)
@@ -458,7 +467,7 @@ def test_episodes_none_of_which_can_begin_are_refused(on_divergence):
             env.step(np.zeros(env.action_space.shape))
 
 
-@pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
+@pytest.mark.parametrize("mode", mostly_slow(["NextStep", "SameStep"], 2))
 @pytest.mark.parametrize("num_envs", [1, 8])
 def test_an_autoreset_never_shows_a_start_that_is_not_finite(mode, num_envs):
     envs = mjgym.VectorEnv(StartsBadly(), num_envs, max_episode_steps=2, autoreset_mode=mode)

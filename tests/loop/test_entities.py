@@ -39,6 +39,7 @@ def page(tmp_path_factory):
         gym.registry.pop(id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", IDS)
 def test_single_equals_batch(page, id):
     envs = gym.make_vec(id, num_envs=3)

@@ -193,7 +193,9 @@ def test_substep_sees_every_physics_step():
     assert env.reset(seed=1)[0]["in contact"] == 0
 
 
-@pytest.mark.parametrize(("task", "mode"), mostly_slow(itertools.product(HOOKED, AutoresetMode), 4))
+@pytest.mark.parametrize(
+    ("task", "mode"), mostly_slow(itertools.product(HOOKED, AutoresetMode), 12)
+)
 def test_every_slot_equals_a_single_env_over_episodes(task, mode):
     n, keywords = 4, {"observation": "dict", "dtype": "float64"}
     ours = mjgym.VectorEnv(task(), n, max_episode_steps=6, autoreset_mode=mode, **keywords)
@@ -372,7 +374,7 @@ def test_what_goes_wrong_in_a_hook_is_raised(slot):
     envs.close()
 
 
-@pytest.mark.parametrize("task", HOOKED)
+@pytest.mark.parametrize("task", mostly_slow(HOOKED, 3))
 def test_snapshots_continue_bit_for_bit(task):
     env = mjgym.Env(task(), dtype="float64")
     envs = mjgym.VectorEnv(task(), 2, dtype="float64")

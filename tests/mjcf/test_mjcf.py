@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.places import ASSETS
 from helpers.small_process import run_small
 from mjgym import mjcf
@@ -321,7 +322,7 @@ class TestWithoutTextures:
         "nmat_tex",
     )
 
-    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
     def test_everything_but_the_pictures_is_equal(self, name):
         spec = load(name)
         full, bare = spec.compile(), without_textures(spec).compile()

@@ -414,6 +414,7 @@ class TestUnreadable:
         (problem,) = check(path)
         assert "too deep" in problem.message
 
+    @pytest.mark.slow
     def test_a_long_chain_of_includes(self, tmp_path):
         count = 2 * sys.getrecursionlimit()
         for i in range(count):
@@ -422,6 +423,7 @@ class TestUnreadable:
         assert problem.file.name == f"{count - 1}.xml"
         assert "there is no file" in problem.message
 
+    @pytest.mark.slow
     def test_a_long_chain_of_attached_models(self, tmp_path):
         text = "<mujoco><asset><model name='m' file='{}.xml'/></asset></mujoco>"
         for i in range(60):

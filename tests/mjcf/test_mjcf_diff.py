@@ -199,12 +199,12 @@ CHANGES = {
 class TestOneChange:
     """One change in a model is one difference, or what the compiler makes of it."""
 
-    @pytest.mark.parametrize("change", CHANGES)
+    @pytest.mark.parametrize("change", mostly_slow(CHANGES, 3))
     def test_it_and_nothing_else_is_said(self, change):
         good, bad, *expected = CHANGES[change]
         assert said(good, bad) == expected
 
-    @pytest.mark.parametrize("change", mostly_slow(CHANGES, 4))
+    @pytest.mark.parametrize("change", mostly_slow(CHANGES, 8))
     def test_it_is_the_same_the_other_way_round(self, change):
         good, bad, *expected = CHANGES[change]
         found = settled(diff(spec(good, bad), spec()))
@@ -351,7 +351,8 @@ class TestSources:
             with pytest.raises(ValueError, match=r"a\.mjb: "):
                 diff(spec(), path)
 
-    @pytest.mark.parametrize("name", mostly_slow(["humanoid", "dog", "manipulator"], 3))
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", ["humanoid", "dog", "manipulator"])
     def test_models_of_this_package(self, name):
         path = ASSETS / "dmc" / f"{name}.xml"
         assert diff(path, mjcf.load(path), derived=True) == []

@@ -61,6 +61,7 @@ class TestEquals:
         assert {p.parent.name for p in moved.rglob("*") if p.is_file()} == {"deeper", "assets"}
         assert len(list((moved / "assets").iterdir())) == 6
 
+    @pytest.mark.slow
     def test_in_a_process_without_this_package(self, tmp_path):
         path = export(rocks(tmp_path / "in", "both"), tmp_path / "out")
         program = (

@@ -143,7 +143,7 @@ def shown_steps(entry, buffer):
 COMBINATIONS = list(itertools.product((1, 2, 3, 4, 7, 8, 30), (0, 1, 3, 4, 5, 9, 21), (1, 2, 3, 6)))
 
 
-@pytest.mark.parametrize("n", [None, 3])
+@pytest.mark.parametrize("n", mostly_slow([None, 3], 2))
 @pytest.mark.parametrize("substeps", mostly_slow([4, 1, 5], 3))
 def test_constant_options_show_what_plain_python_says(substeps, n):
     observables = {
@@ -162,7 +162,9 @@ def test_constant_options_show_what_plain_python_says(substeps, n):
     env.close()
 
 
-@pytest.mark.parametrize("id", ["dmc/walker-run-v0", "dmc/cartpole-swingup-v0", "dmc/fish-swim-v0"])
+@pytest.mark.parametrize(
+    "id", mostly_slow(["dmc/walker-run-v0", "dmc/cartpole-swingup-v0", "dmc/fish-swim-v0"], 3)
+)
 def test_entries_of_the_suite_show_past_values_bit_for_bit(id):
     """Against a twin that is stepped by MuJoCo's own functions, physics step by physics step."""
     twin = gymnasium.make(id).unwrapped
@@ -203,7 +205,7 @@ DELAYS = [4, 0, 11, 2, 2, 0, 7, 1, 0, 3]
 
 @pytest.mark.parametrize("n", [None, 2])
 @pytest.mark.parametrize("buffer", [1, 2, 5])
-@pytest.mark.parametrize("intervals", [INTERVALS, [1], [6]])
+@pytest.mark.parametrize("intervals", mostly_slow([INTERVALS, [1], [6]], 3))
 @pytest.mark.parametrize("delays", mostly_slow([DELAYS, [0], [9]], 3))
 def test_distributions_are_drawn_for_each_reading(intervals, delays, buffer, n):
     clock = Clock()
@@ -268,6 +270,7 @@ def test_random_delays_have_their_distribution_and_every_reading_its_place():
     assert len(set(different)) == n  # every slot has delays of its own
 
 
+@pytest.mark.slow
 def test_random_intervals_have_their_distribution():
     envs = mjgym.VectorEnv(
         Ticker(1),
@@ -292,24 +295,30 @@ def test_random_intervals_have_their_distribution():
 
 @pytest.mark.parametrize(
     ("options", "count"),
-    [
-        # Physics steps of which an observation needs readings, in 12 control steps of 5.
-        ({}, 12),
-        ({"delay": 2}, 12),
-        ({"delay": 5}, 12),
-        ({"buffer_size": 2}, 24),
-        ({"buffer_size": 5}, 60),
-        ({"buffer_size": 50}, 60),
-        ({"update_interval": 3}, 12),  # 3, 9, 15; not 6 and 12
-        ({"update_interval": 3, "buffer_size": 2}, 20),
-        ({"update_interval": 4, "delay": 3}, 12),
-        ({"update_interval": 10}, 6),
-        ({"update_interval": 7}, 8),
-        ({"update_interval": 1000}, 0),
-        ({"delay": Sequence([0])}, 12),
-        ({"update_interval": Sequence([10])}, 6),
-        ({"delay": Sequence([0, 1, 2, 3, 4]), "update_interval": Sequence([5])}, 10),  # not 25, 50
-    ],
+    mostly_slow(
+        [
+            # Physics steps of which an observation needs readings, in 12 control steps of 5.
+            ({}, 12),
+            ({"delay": 2}, 12),
+            ({"delay": 5}, 12),
+            ({"buffer_size": 2}, 24),
+            ({"buffer_size": 5}, 60),
+            ({"buffer_size": 50}, 60),
+            ({"update_interval": 3}, 12),  # 3, 9, 15; not 6 and 12
+            ({"update_interval": 3, "buffer_size": 2}, 20),
+            ({"update_interval": 4, "delay": 3}, 12),
+            ({"update_interval": 10}, 6),
+            ({"update_interval": 7}, 8),
+            ({"update_interval": 1000}, 0),
+            ({"delay": Sequence([0])}, 12),
+            ({"update_interval": Sequence([10])}, 6),
+            (
+                {"delay": Sequence([0, 1, 2, 3, 4]), "update_interval": Sequence([5])},
+                10,
+            ),  # not 25, 50
+        ],
+        3,
+    ),
 )
 @pytest.mark.parametrize("n", [None, 2])
 def test_only_what_can_still_appear_is_read(options, count, n):
@@ -670,7 +679,7 @@ def options():
     return {id: all_options(id) for id in IDS}
 
 
-@pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 4, 4))
+@pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 4, 8))
 def test_every_slot_equals_a_single_env_over_episodes(id, mode, options):
     """Transition by transition, infos included, with all options on."""
     n = 3
@@ -703,7 +712,7 @@ def in_order(info):
     return {k: in_order(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
 
 
-@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 3))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 6))
 def test_readings_leave_the_episode_alone_and_repeat_under_seeds(id, options):
     plain = gymnasium.make(id, observation="dict", dtype="float64")
     read = gymnasium.make(id, observation="dict", dtype="float64", observables=options[id])
@@ -728,7 +737,7 @@ def test_readings_leave_the_episode_alone_and_repeat_under_seeds(id, options):
     assert np.array_equal(plain.unwrapped.data.qpos, read.unwrapped.data.qpos)
 
 
-@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 3))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 6))
 def test_snapshots_continue_bit_for_bit(id, options):
     keywords = {"dtype": "float64", "observables": options[id]}
     env = gymnasium.make(id, **keywords).unwrapped
@@ -829,7 +838,7 @@ def test_a_reading_can_be_written():
         env.set_state({name: np.zeros(1)})
 
 
-@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 3))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 6))
 def test_gymnasium_checker(id, options):
     for observation in ("flat", "dict"):
         env = gymnasium.make(id, observation=observation, observables=options[id])
@@ -853,7 +862,7 @@ def test_dm_env_adapter(id, options):
         timestep, expected = adapted.step(action), twin.step(action)[0]
 
 
-@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 3))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 6))
 def test_describe_names_every_number(id, options):
     env = gymnasium.make(id, observables=options[id])
     plain = gymnasium.make(id).unwrapped.describe()["observation"]

@@ -1,6 +1,7 @@
 """Docstrings begin with the thing itself, and stand where name and body do not say all."""
 
 import ast
+import gc
 import re
 from collections.abc import Iterator
 
@@ -67,9 +68,28 @@ class Box:
 SHORT = 2  # lines of a body that says what its function does
 
 
-def undocumented(sources: dict[str, str]) -> Iterator[str]:
+@pytest.fixture(scope="module")
+def trees() -> Iterator[dict[str, ast.Module]]:
+    """The syntax trees of all modules by their paths: parsed once, and gone with this module.
+
+    They are a million objects, which the garbage collector would look through again and again.
+    """
+    gc.disable()
+    yield {
+        path.relative_to(ROOT).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in python_files(ROOT / "src")
+    }
+    gc.enable()
+
+
+def base_name(base: ast.expr) -> str:
+    """The name of a base class without its module and its parameters."""
+    base = base.value if isinstance(base, ast.Subscript) else base
+    return base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+
+
+def undocumented(trees: dict[str, ast.Module]) -> Iterator[str]:
     """Public functions of several lines without a docstring of their own or of a base class."""
-    trees = {name: ast.parse(source) for name, source in sources.items()}
     classes: dict[str, list[ast.ClassDef]] = {}
     for tree in trees.values():
         for node in ast.walk(tree):
@@ -80,9 +100,9 @@ def undocumented(sources: dict[str, str]) -> Iterator[str]:
         method.name
         for nodes in classes.values()
         for node in nodes
+        if any("Protocol" in base_name(base) for base in node.bases)
         for method in node.body
         if isinstance(method, ast.FunctionDef) and ast.get_docstring(method)
-        if any("Protocol" in ast.unparse(base) for base in node.bases)
     }
 
     def inherits(cls: ast.ClassDef, method: str) -> bool:
@@ -91,7 +111,7 @@ def undocumented(sources: dict[str, str]) -> Iterator[str]:
             return True
         left, seen = list(cls.bases), set()
         while left:
-            name = ast.unparse(left.pop()).partition("[")[0].rpartition(".")[2]
+            name = base_name(left.pop())
             if name not in classes and name != "Protocol":
                 return True
             for node in classes.get(name, ()) if name not in seen else ():
@@ -118,12 +138,8 @@ def undocumented(sources: dict[str, str]) -> Iterator[str]:
                     yield f"{name}:{function.lineno}: {function.name}"
 
 
-def test_public_functions_of_several_lines_have_docstrings() -> None:
-    sources = {
-        str(path.relative_to(ROOT)): path.read_text(encoding="utf-8")
-        for path in python_files(ROOT / "src")
-    }
-    missing = [line for line in undocumented(sources) if not line.startswith("src/mjgym_compat/")]
+def test_public_functions_of_several_lines_have_docstrings(trees: dict[str, ast.Module]) -> None:
+    missing = [line for line in undocumented(trees) if not line.startswith("src/mjgym_compat/")]
     assert not missing, "say what these do:\n" + "\n".join(missing)
 
 
@@ -153,7 +169,7 @@ def free():
     b = 2
     return a * b
 '''
-    assert list(undocumented({"m": source})) == ["m:21: free", "m:12: volume"]
+    assert list(undocumented({"m": ast.parse(source)})) == ["m:21: free", "m:12: volume"]
 
 
 # Words that say nothing of their own as the name of a function, a class or a module's constant.
@@ -163,9 +179,8 @@ VAGUE = {
 }
 
 
-def vague_names(source: str) -> Iterator[str]:
+def vague_names(tree: ast.Module) -> Iterator[str]:
     """Find names of a module's own functions, methods, classes and constants that are vague."""
-    tree = ast.parse(source)
     owners: list[ast.Module | ast.ClassDef] = [tree]
     owners += [node for node in tree.body if isinstance(node, ast.ClassDef)]
     for owner in owners:
@@ -178,12 +193,13 @@ def vague_names(source: str) -> Iterator[str]:
             )
 
 
-def test_names_say_what_they_stand_for() -> None:
+def test_names_say_what_they_stand_for(trees: dict[str, ast.Module]) -> None:
+    folders = tuple(f"src/{package}/" for package in PACKAGES)
     vague = [
-        f"{path.relative_to(ROOT)}:{name}"
-        for package in PACKAGES
-        for path in python_files(ROOT / "src" / package)
-        for name in vague_names(path.read_text(encoding="utf-8"))
+        f"{path}:{name}"
+        for path, tree in trees.items()
+        if path.startswith(folders)
+        for name in vague_names(tree)
     ]
     assert not vague, "these need a name of their own:\n" + "\n".join(vague)
 
@@ -192,4 +208,4 @@ def test_which_names_are_vague() -> None:
     source = (
         "class Known:\n  def of(self): ...\n  def own_name(self): ...\n_WHOLE = 1\nwhole_size = 2"
     )
-    assert list(vague_names(source)) == ["1: Known", "4: _WHOLE", "2: of"]
+    assert list(vague_names(ast.parse(source))) == ["1: Known", "4: _WHOLE", "2: of"]

@@ -61,7 +61,7 @@ ONLY_MADE = {"task class, bare", "entry point"}  # no reference to code: make re
     ("command", "case"),
     mostly_slow(
         [(c, case) for c in COMMANDS for case in RUNS if c == "evaluate" or case not in ONLY_MADE],
-        3,
+        8,
     ),
 )
 def test_a_run_names_code(case, command):
@@ -71,15 +71,18 @@ def test_a_run_names_code(case, command):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        ("info",),
-        ("check",),
-        ("demo",),
-        ("bench",),
-        ("view", "--web"),
-        ("record", "--out", "f.png"),
-        ("demos", "--out", "x.hdf5"),
-    ],
+    mostly_slow(
+        [
+            ["info"],
+            ["check"],
+            ["demo"],
+            ["bench"],
+            ["view", "--web"],
+            ["record", "--out", "f.png"],
+            ["demos", "--out", "x.hdf5"],
+        ],
+        4,
+    ),
     ids=lambda words: words[0],
 )
 def test_an_id_of_a_run_is_not_looked_for_in_the_working_folder(words):
@@ -190,7 +193,7 @@ def test_demonstrations_of_robosuite_name_code(case):
 
 
 @needs_h5py
-@pytest.mark.parametrize("case", mostly_slow(hostile.EPISODES, 2))
+@pytest.mark.parametrize("case", mostly_slow(hostile.EPISODES, 5))
 def test_an_episode_is_damaged(case):
     hostile.hdf5(Path("s.hdf5"), hostile.recorded(), hostile.EPISODES[case])
     found = datasets.load("s.hdf5")
@@ -320,9 +323,7 @@ ASSETS = {
 }
 
 
-@pytest.mark.parametrize(
-    "case", mostly_slow([*MODELS, *ASSETS], [c for c in (*MODELS, *ASSETS) if c != "deep"])
-)
+@pytest.mark.parametrize("case", mostly_slow([*MODELS, *ASSETS], 4))
 def test_a_model_asks_for_too_much(case):
     from mjgym import mjcf
 

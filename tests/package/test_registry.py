@@ -42,6 +42,7 @@ def fresh(program, *, folder, **environment):
 
 
 class TestTable:
+    @pytest.mark.slow
     def test_is_that_of_the_code(self, tmp_path):
         program = """
             from mjgym import registry

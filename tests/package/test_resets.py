@@ -114,6 +114,7 @@ class TestRandomJoints:
         random_joints(v, np.random.default_rng(0))
         assert v.qvel.tolist() == list(range(v.nv))
 
+    @pytest.mark.slow
     def test_quaternions_have_length_one(self, starts):
         for part in (TURN, LOOSE_BALL, BALL):
             np.testing.assert_allclose((starts[:, part] ** 2).sum(axis=-1), 1, rtol=1e-14)

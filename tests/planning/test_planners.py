@@ -74,7 +74,7 @@ def test_a_bounded_minimum():
 # Sampling.
 
 
-@pytest.mark.parametrize("name", SAMPLING)
+@pytest.mark.parametrize("name", mostly_slow(SAMPLING, 4))
 def test_sampling_improves(name):
     """On a linear-quadratic task, towards the optimum that is known."""
     env = made(IDS[0], seed=1)

@@ -189,6 +189,7 @@ class TestPlaceTool:
             found.append(view.qpos.copy())
         np.testing.assert_array_equal(*found)
 
+    @pytest.mark.slow
     def test_out_of_reach_is_said(self, view):
         with pytest.raises(RuntimeError, match=r"pinchsite.* 3\]: of 10 drawn, 10 could not"):
             self.place(view, np.random.default_rng(0), (0, 0, 3), (0, 0, 3))

@@ -17,7 +17,7 @@ from mjgym.envs.vector import VectorEnv
 from mjgym.task import GoalTask
 from mjgym.variation import Uniform
 
-QUICK = ("dmc/walker-walk-v0", "dmc/reacher-easy-v0", "legged/go1-joystick-v0")
+QUICK = ("dmc/walker-walk-v0", "dmc/reacher-easy-v0")
 BY_ROUNDING = "l2m/"  # the muscles' sums between physics steps round otherwise
 SETTINGS = {
     "flat": {},

@@ -487,7 +487,7 @@ class TestStep:
         mujoco.mj_step1(model, data)
 
     @pytest.mark.parametrize("n", mostly_slow([2, 1, 5], 3))
-    @pytest.mark.parametrize("integrator", INTEGRATORS)
+    @pytest.mark.parametrize("integrator", mostly_slow(INTEGRATORS, 3))
     def test_has_the_published_order(self, integrator, n):
         batch, singles = of_everything((), integrator)
         _ = batch.view.xpos  # a field is filled by the calls after it was first read
@@ -955,7 +955,7 @@ class TestQuiet:
         assert log_config() == config
 
 
-@pytest.mark.parametrize("kind", ["batch", "data"])
+@pytest.mark.parametrize("kind", mostly_slow(["batch", "data"], 2))
 def test_memory_and_threads_go_with_the_last_reference(kind):
     """Without the garbage collector, which does not see what the engine holds."""
     batch, singles = of_everything()

@@ -60,6 +60,7 @@ def test_threads_take_part():
     pool.close()
 
 
+@pytest.mark.slow
 def test_threads_end_with_their_pool():
     before = stepping()
     first, second = Work(4), Work(3)

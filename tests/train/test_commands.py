@@ -27,6 +27,7 @@ def test_the_error_of_standing_is_the_commanded_speed():
     assert not fell
 
 
+@pytest.mark.slow
 def test_the_bundled_policy_follows():
     row = commands.measure(ID, "trained", 3, 3.0)
     assert row.followed == row.commands

@@ -63,6 +63,7 @@ def test_legged_robots(id):
     np.testing.assert_allclose(of_observation(ends[0])[rows], ends[1][rows], atol=0.05)
 
 
+@pytest.mark.slow
 def test_the_scan_of_heights():
     env, _ = started("legged/go1-velocity-rough-v0")
     of_observation, _ = mirrors(env.describe(), env.model)

@@ -152,6 +152,7 @@ print("went on")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_queue_lets_its_run_save_and_begins_no_other(number, tmp_path):
     words = (Path(recipe.__file__).parent, SAVING, tmp_path / "state")

@@ -92,6 +92,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path):
     interrupted(tmp_path, *settings, algorithm="td3", steps=480, at=208)
 
 
+@pytest.mark.slow
 def test_a_policy_acts_as_in_training(tmp_path):
     """The file knows for how long an action is taken, and evaluations need nothing else."""
     settings = TD3Config(hidden=(16,), history=2, action_repeat=REPEAT)
@@ -136,6 +137,7 @@ def test_an_action_is_held_until_an_episode_begins():
     assert np.array_equal(acting(rows[1][0]), decided[1][0])  # one, where there were many
 
 
+@pytest.mark.slow
 def test_agents_together_take_each_action_as_long(tmp_path):
     settings = ["ensemble=[{history: 1}, {history: 3}]", "action_repeat=2", *SMALL_REPLAY]
     made = training_runs.trainer(tmp_path / "run", *settings, algorithm="td3", steps=160)

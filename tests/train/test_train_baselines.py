@@ -19,8 +19,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from training import random_and_zero
 
-from helpers.lanes import mostly_slow
-
 pytestmark = pytest.mark.torch
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -43,7 +41,7 @@ def test_numbers_fit_together():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("policy", mostly_slow(baselines.POLICIES, ["random"]))
+@pytest.mark.parametrize("policy", baselines.POLICIES)
 def test_the_file_is_what_is_measured(policy):
     """On a task without contacts, whose numbers do not swing with the processor."""
     kept = baselines.recorded(ID)[policy]
@@ -81,6 +79,7 @@ def test_compare_shows_them(tmp_path):
     assert f"{wanted:.1f}" in mjgym_("compare", file).output
 
 
+@pytest.mark.slow
 def test_scores_are_normalised_by_random_actions_and_the_bundled_policy():
     """As D4RL does: 0 and 100."""
     low, high = baselines.recorded(ID)["random"].mean, trained.bundled(ID).about.mean

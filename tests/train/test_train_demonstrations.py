@@ -342,7 +342,7 @@ class TestRun:
         (found,) = [m.value for m in score if m.metric == metrics.SUCCESS]
         assert found >= 0.9
 
-    @pytest.mark.parametrize("algorithm", mostly_slow(["bc", "iql"], 1))
+    @pytest.mark.parametrize("algorithm", ["bc", "iql"])
     def test_resumed_is_as_if_never_stopped(self, algorithm, known, tmp_path):
         interrupted(tmp_path, algorithm=algorithm, at=80, make=trainer)
         files = [Run(tmp_path / name).policy_file.read_bytes() for name in ("whole", "parts")]
@@ -593,7 +593,7 @@ class TestRefusals:
     def test_wrong_settings(self, words, said, known, tmp_path):
         assert said in self.refused(tmp_path, "--data", "cart", *words)
 
-    @pytest.mark.parametrize("algorithm", ["bc", "sac"])
+    @pytest.mark.parametrize("algorithm", mostly_slow(["bc", "sac"], 2))
     def test_a_dataset_that_has_changed_is_not_gone_on_with(
         self, algorithm, recorded, known, tmp_path
     ):

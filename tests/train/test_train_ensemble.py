@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import mostly_slow
 from helpers.stories import Story
 from helpers.training_runs import ID, SMALL_REPLAY, interrupted, mjgym_, trainer
 from mjgym.policies import network as policy
@@ -276,7 +277,8 @@ COMBINED = [  # every value of a setting with every value of each other one
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "critic", "discounting", "n_step", "history", "ensemble"), COMBINED
+    ("algorithm", "critic", "discounting", "n_step", "history", "ensemble"),
+    mostly_slow(COMBINED, 4),
 )
 def test_combined_settings_learn(algorithm, critic, discounting, n_step, history, ensemble):
     agent, read = made(

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from helpers import own_noise
+from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
@@ -49,6 +50,7 @@ def distance(one, other):
 
 
 class TestDraws:
+    @pytest.mark.slow
     def test_strategies_have_their_shares(self):
         shares = {"gaussian": 0.7, "parameter": 0.2, "none": 0.1}
         body, explore = made(hidden=(4,), num_envs=3_000, exploration=shares)
@@ -79,6 +81,7 @@ class TestDraws:
             assert torch.equal(explore.get_buffer(name)[~begun], before[name][~begun]), name
         assert not torch.equal(explore.scales[begun], before["scales"][begun])
 
+    @pytest.mark.slow
     def test_noise_of_actions_has_its_scale(self):
         body, explore = made(num_envs=4, noise_min=0.02, noise_max=0.2)
         inputs = torch.randn(4, INPUTS)
@@ -88,7 +91,7 @@ class TestDraws:
 
 class TestNoisyWeights:
     @pytest.mark.parametrize("layer_norm", [True, False])
-    @pytest.mark.parametrize("goal", [0.05, 0.2, 0.5])
+    @pytest.mark.parametrize("goal", mostly_slow([0.05, 0.2, 0.5], 3))
     def test_actions_move_by_the_distance_that_is_wanted(self, goal, layer_norm):
         """On the last observations, which sigma was found by: in every sub-environment."""
         body, explore = made(num_envs=64, layer_norm=layer_norm, parameter_noise=goal, **PARAMETER)

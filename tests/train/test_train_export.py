@@ -221,6 +221,7 @@ def test_a_card_makes_the_environment_that_a_policy_has_learned_in() -> None:
     assert f"gym.make(\"{ID}\", observation='dict')" in text
 
 
+@pytest.mark.slow
 @pytest.mark.torch
 def test_a_run_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     made = trainer(tmp_path / "run", algorithm="td3")

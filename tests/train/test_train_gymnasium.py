@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from helpers import gymnasium_toys
-from helpers.lanes import mostly_slow
 from helpers.training_runs import SMALL, interrupted, mjgym_, trainer
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
@@ -95,7 +94,7 @@ class TestRuns:
 
     @pytest.mark.parametrize(
         "algorithm",
-        mostly_slow(["ppo", "rainbow", "reinforce"], 1),
+        ["ppo", "rainbow", "reinforce"],
     )
     def test_discrete_ones_are_resumed_and_act_as_they_learn(self, algorithm, tmp_path):
         more = REPLAY if algorithm in ("dqn", "rainbow") else ("rollout_steps=20",)

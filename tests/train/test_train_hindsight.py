@@ -49,7 +49,7 @@ class TestBuffer:
         )
         return buffer, Story(Aiming(buffer), envs, steps, np.random.default_rng(0))
 
-    @pytest.mark.parametrize("size", [1200, 120], ids=["all", "the last alone"])
+    @pytest.mark.parametrize("size", mostly_slow([1200, 120], 2), ids=["all", "the last alone"])
     @pytest.mark.parametrize(
         "drawn", mostly_slow([{}, {"n_step": 3, "shorter": (1,), "history": 2}], 2)
     )
@@ -107,6 +107,7 @@ class TestBuffer:
 HER = ("her=true", "n_step=3")
 
 
+@pytest.mark.slow
 def test_relabelled_rewards_are_those_of_the_environment(tmp_path):
     made = trainer(tmp_path / "run", *HER, algorithm="td3", id=REACHER)
     made.train()
@@ -137,6 +138,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(tmp_path):
     assert_equal(*(each.buffer.state_dict()["arrays"] for each in (whole, resumed)))
 
 
+@pytest.mark.slow
 def test_goals_that_never_vary_have_a_deviation(tmp_path):
     """Those of hindsight do vary, and would be clipped."""
     made = trainer(tmp_path / "run", "her=true", algorithm="sac", id="dmc/point_mass-easy-v0")

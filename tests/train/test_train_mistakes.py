@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import mostly_slow
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policy
 from mjgym.policies import trained
@@ -390,7 +389,7 @@ class TestDamage:
     """Each command takes what it does not need as damaged, and names what it does."""
 
     @pytest.mark.parametrize("name", FILES)
-    @pytest.mark.parametrize("how", mostly_slow(["cut", "flipped", "keys"], 1))
+    @pytest.mark.parametrize("how", ["cut", "flipped", "keys"])
     def test_resume(self, run, name, how):
         damaged(run / name, how)
         before = content(run)

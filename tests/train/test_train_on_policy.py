@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from helpers import training_runs
-from helpers.lanes import mostly_slow
 from helpers.training_runs import ID, SMALL, assert_equal, interrupted, mjgym_, weights
 from mjgym.cli.policy_option import load_policy
 from mjgym.policies.run_errors import ConfigError, DivergedError
@@ -152,6 +151,7 @@ class TestUpdates:
         wanted = torch.tensor([0.0 if far else -target])  # c1 = 0.5, of the squared error
         torch.testing.assert_close(gradient, wanted)
 
+    @pytest.mark.slow
     def test_the_learning_rate_follows_the_divergence(self):
         settings = PPOConfig(hidden=(8,), target_divergence=0.01, learning_rate=1e-3)
         agent = PPO(settings, 3, 1)
@@ -219,7 +219,8 @@ class TestUpdates:
         )
         assert np.allclose(first, wanted, atol=1e-6)
 
-    @pytest.mark.parametrize("name", mostly_slow(["ppo", "a2c"], 2))
+    @pytest.mark.slow
+    @pytest.mark.parametrize("name", ["ppo", "a2c"])
     def test_learns_which_action_pays(self, name):
         """A bandit: the reward is the lower the further the action is from 0.6, -0.3."""
         cls = algorithms.find(name)

@@ -232,6 +232,7 @@ class TestCritics:
         slopes = [torch.autograd.grad(x.sum(), outputs)[0] for x in (loss, wanted)]
         torch.testing.assert_close(*slopes, rtol=1e-4, atol=1e-6)
 
+    @pytest.mark.slow
     def test_quantiles_are_found(self):
         """Closed form: the middles of equal parts of a uniform distribution from 0 to 100."""
         critic = critics.Quantile(TD3Config(atoms=4))

@@ -166,6 +166,7 @@ class TestComparison:
         with pytest.raises(RunError, match="has no evaluation/return yet"):
             comparison.read([tmp_path])
 
+    @pytest.mark.slow
     def test_a_picture(self, tmp_path):
         pytest.importorskip("matplotlib")
         file = tmp_path / "metrics.csv"
@@ -175,6 +176,7 @@ class TestComparison:
         comparison.plot(comparison.read([file]), tmp_path / "curves.png")
         assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
+    @pytest.mark.slow
     def test_a_suite_is_its_mean_and_a_grid_of_six_columns(self):
         pytest.importorskip("matplotlib")
         ids = [id for id in registry.ids(namespace="dmc") if comparison.scaled(id)][:8]

@@ -79,6 +79,7 @@ class Costs:
         return observation, self.scale * reward + self.shift, *rest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "shift"), [(1, -1), (10, 0)])
 def test_targets_are_not_cut_off(scale, shift, tmp_path):
     made = trainer(tmp_path / "run", *SMALL_REPLAY, algorithm="td3", steps=240)
@@ -92,6 +93,7 @@ def test_targets_are_not_cut_off(scale, shift, tmp_path):
     assert high >= made.range.highest_return
 
 
+@pytest.mark.slow
 def test_a_support_that_is_too_small_is_warned_of(tmp_path):
     made = trainer(
         tmp_path / "run", *SMALL_REPLAY, "value_max=5", "value_min=4", algorithm="td3", steps=240

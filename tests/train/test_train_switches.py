@@ -116,6 +116,7 @@ class TestSchedules:
         whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)
         assert set(self.rates(whole.agent).values()) == {0.01 * 0.5 ** (whole.updates // 2)}
 
+    @pytest.mark.slow
     def test_of_an_ensemble_step_too(self, tmp_path):
         settings = (*SMALL_REPLAY, *self.SETTINGS, "ensemble=[{}, {algorithm: sac}]")
         done = trainer(tmp_path, *settings, algorithm="td3", steps=80)
@@ -174,6 +175,7 @@ class TestActorOfOnesOwn:
         still, _ = flow.actor(seen, torch.zeros(6, 2))
         torch.testing.assert_close(still, flow.mean_action(seen))
 
+    @pytest.mark.slow
     def test_a_run_learns_with_it_and_asks_for_trust(self, flow, tmp_path):
         done = trainer(tmp_path / "run", *SMALL_REPLAY, "actor=coupling_flow:Flow", algorithm="sac")
         before = done.agent.actor.couplings[1][0].weight.clone()

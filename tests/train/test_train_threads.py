@@ -52,6 +52,7 @@ def small_run(folder):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_threads")
 def test_a_trainer_gives_every_pool_its_threads_and_names_them(tmp_path):
     trainer = small_run(tmp_path)
@@ -87,6 +88,7 @@ def test_a_run_whose_rate_halves_says_so_once(tmp_path):
     trainer.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"OMP_NUM_THREADS": "2"}])
 def test_commands_have_one_thread_unless_the_user_says_otherwise(given, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)

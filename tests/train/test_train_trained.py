@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
-from helpers.lanes import mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from mjgym.cli import task_arguments
 from mjgym.cli.policy_option import arguments_for, load_policy, spaces_complaint
 from mjgym.policies import trained
@@ -58,19 +58,14 @@ def assert_scores(id: str, count: int, *, pixels: bool = False) -> None:
     assert abs(found - stated) <= 3 * about.std / np.sqrt(count) + 1e-3 * stated
 
 
-# One of each family is always played, and some others each day, as is the walker of Learn
-# to Move, whose two episodes take as long as those of ten others.
-PLAYED = {
-    id.partition("/")[0]: id for id in reversed(IDS) if not id.startswith(("l2m/", "legged/"))
-}.values()
-
-
 class TestOfThePackage:
     @pytest.mark.parametrize(
         ("id", "pixels"),
         [
-            pytest.param(id, pixels, marks=[pytest.mark.gl] * pixels)
-            for id, pixels in trained.every()
+            pytest.param(
+                id, pixels, marks=[pytest.mark.gl] * pixels + [pytest.mark.slow] * (i % 6 > 0)
+            )
+            for i, (id, pixels) in enumerate(trained.every())
         ],
     )
     def test_says_what_it_is(self, id, pixels):
@@ -88,12 +83,13 @@ class TestOfThePackage:
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
 
-    @pytest.mark.parametrize("id", IDS)
+    @pytest.mark.parametrize("id", mostly_slow(IDS, 5))
     def test_sees_what_its_commands_show_it(self, id):
         subject = subject_of(id, None, None, trust=False)
         env = gymnasium.make(id, **subject.env)
         assert spaces_complaint(subject.name, subject.policy, env) == ""
 
+    @pytest.mark.slow
     def test_acts_in_what_a_command_makes_for_it(self):
         """With the arguments that it was scored with, unless the user sets others."""
         id = "l2m/walk_around-v0"
@@ -128,7 +124,7 @@ class TestOfThePackage:
     def test_one_by_images_earns_what_it_says(self, id):
         assert_scores(id, SEEDS, pixels=True)
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 4, PLAYED))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 4, IDS[:1]))
     def test_earns_what_it_says(self, id):
         assert_scores(id, SEEDS)
 
@@ -383,6 +379,7 @@ class TestPlaying:
         shelf(monkeypatch, tmp_path / "policies", run, task="mine:Cartpole")
         assert f"it was trained on {ID} (mine:Cartpole), here is {ID}" in self.refused(ID)
 
+    @pytest.mark.slow
     def test_it_acts_in_one_environment_and_in_a_batch(self, run, tmp_path, monkeypatch):
         from mjgym.cli.policy_option import load_policy
 

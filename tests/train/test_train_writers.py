@@ -59,6 +59,7 @@ def eventually(holds: Callable[[], bool], seconds: float = 30.0) -> bool:
     return holds()
 
 
+@pytest.mark.slow
 def test_without_the_package_it_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)
     made = trainer(tmp_path / "run", "wandb=walking", algorithm="td3")

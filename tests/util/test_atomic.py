@@ -135,6 +135,7 @@ class TestFullDisk:
         assert list(tmp_path.iterdir()) == [out]
 
 
+@pytest.mark.slow
 def test_an_export_that_fails_can_be_made_again(tmp_path, monkeypatch):
     folder = tmp_path / "out"
     spec = load("dmc/walker.xml")
@@ -176,6 +177,7 @@ def test_scripts_write_whole_files(path):
     assert path.name in MAY or not plain, plain
 
 
+@pytest.mark.slow
 def test_what_a_killed_writer_has_left_goes_with_the_next_one(tmp_path):
     program = (
         "import os, pathlib; from mjgym.util import atomic\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.lanes import mostly_slow
 from mjgym.util import bounded
 from mjgym.util.bounded import FileError
 from mjgym.util.values import convert
@@ -39,15 +40,18 @@ def test_json_within_the_bounds():
 
 @pytest.mark.parametrize(
     "text",
-    [
-        BOMB,
-        "a: " + "[" * 100_000,
-        "- " * 50_000,
-        "id: &x [*x]",
-        "a: 2020-13-01",
-        "!!python/object:os.system x",
-        "x" * (bounded.MOST_YAML_BYTES + 1),
-    ],
+    mostly_slow(
+        [
+            BOMB,
+            "a: " + "[" * 100_000,
+            "- " * 50_000,
+            "id: &x [*x]",
+            "a: 2020-13-01",
+            "!!python/object:os.system x",
+            "x" * (bounded.MOST_YAML_BYTES + 1),
+        ],
+        3,
+    ),
     ids=lambda text: text[:9],
 )
 def test_yaml_beyond_the_bounds(text):

@@ -15,7 +15,6 @@ import pytest
 from typer.testing import CliRunner
 
 import mjgym  # noqa: F401  (registers the ids)
-from helpers.lanes import mostly_slow
 from mjgym import datasets as collection
 from mjgym.cli.app import app
 from mjgym.viewing import Command, Session, keyboard, native, recorded, terminal
@@ -499,7 +498,8 @@ def stand(observation):
 LEGGED = ("legged/go1-velocity-v0", "legged/go1-joystick-v0", "legged/g1-joystick-v0")
 
 
-@pytest.mark.parametrize("id", mostly_slow(LEGGED, 3))
+@pytest.mark.slow
+@pytest.mark.parametrize("id", LEGGED)
 def test_keys_are_the_command_of_a_legged_robot(id):
     env = gymnasium.make(id, dtype="float64")
     task, clock = env.unwrapped.task, Clock()

@@ -177,6 +177,7 @@ def test_pages_one_after_another_in_a_process():
         assert listening() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("mjviser") is None, reason="needs mjviser")
 def test_the_batch_viewers_own_port_says_nothing():
     import viser

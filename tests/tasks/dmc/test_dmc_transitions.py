@@ -8,6 +8,7 @@ from helpers.lanes import mostly_slow
 from helpers.suite import (
     ARGUMENTS,
     IDS,
+    OF_DOMAINS,
     TASKS,
     recorded_states,
     relative_error,
@@ -39,7 +40,7 @@ def _bounds(name, kind, rows):
 
 
 @pytest.mark.parametrize("kind", mostly_slow(["random", "goal"], 2))
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, OF_DOMAINS))
 def test_single_env_reproduces_transitions(id, kind):
     name = id.removeprefix("dmc/").removesuffix("-v0")
     record = transitions(name, kind)
@@ -66,7 +67,7 @@ def test_single_env_reproduces_transitions(id, kind):
 
 # A single environment replays both kinds, and the contract compares each slot of a batch with one.
 @pytest.mark.parametrize("kind", ["random", pytest.param("goal", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("id", mostly_slow(IDS, 5))
+@pytest.mark.parametrize("id", mostly_slow(IDS, 10))
 def test_batch_reproduces_transitions(id, kind):
     name = id.removeprefix("dmc/").removesuffix("-v0")
     record = transitions(name, kind)

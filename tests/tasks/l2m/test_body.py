@@ -82,6 +82,7 @@ class TestSkeleton:
     def test_bodies_are_where_they_are(self):
         assert worst(in_poses()["body_pos"], poses()["body_pos"] @ AXES.T) < 1e-9
 
+    @pytest.mark.slow
     def test_bodies_are_turned_as_they_are(self):
         found = in_poses()["body_mat"]
         matrices = AXES @ poses()["body_mat"].reshape(*found.shape[:2], 3, 3) @ AXES.T
@@ -181,7 +182,7 @@ def states_of(name):
     return {key: np.array([row[key] for row in rows]) for key in rows[0]}
 
 
-@pytest.mark.parametrize("name", mostly_slow(EPISODES, SHORT))
+@pytest.mark.parametrize("name", mostly_slow(EPISODES, ["reflex", "rest"]))
 class TestRecordedStates:
     """From the states of whole episodes."""
 
@@ -209,7 +210,7 @@ class TestRecordedStates:
         assert relative(states_of(name)["acceleration"], episodes()[name]["udot"]) < 1e-6
 
 
-@pytest.mark.parametrize("name", mostly_slow(EPISODES, ["reflex", "rest"]))
+@pytest.mark.parametrize("name", mostly_slow(EPISODES, ["rest"]))
 class TestReplay:
     def test_for_a_fifth_of_a_second(self, name):
         """From the recorded start, with the recorded actions."""

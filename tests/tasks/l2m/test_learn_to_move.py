@@ -71,8 +71,10 @@ def test_a_walker_goes_on_from_a_recorded_state(states):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("shares", "farthest"), [({"initial": 1.0}, 7.0), ({"standing": 1.0, "farthest": 0.3}, 0.3)]
+    ("shares", "farthest"),
+    [({"initial": 1.0}, 7.0), ({"standing": 1.0, "farthest": 0.3}, 0.3)],
 )
 def test_a_walker_that_stands_sees_a_sink_anywhere(states, shares, farthest):
     envs = begun(states, **shares)
@@ -108,6 +110,7 @@ def test_what_a_step_pays(states):
         assert (terms["effort"] < 0).all()
 
 
+@pytest.mark.slow
 def test_a_sink_that_is_not_renewed_stays(states):
     assert (begun(states).view.memory["stay"] > 1e5).all()
     assert (begun(states, renewed=True).view.memory["stay"] <= 4).all()

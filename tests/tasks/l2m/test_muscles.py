@@ -162,6 +162,7 @@ class TestThelen:
             fibre = law.after(activation, length, fibre, 2e-3)
         np.testing.assert_allclose(fibre, goal, atol=1e-9)
 
+    @pytest.mark.slow
     def test_second_order(self):
         law, ends = thelen(), []
         activation, length = np.array([0.6, 0.6]), np.array([0.34, 0.35])

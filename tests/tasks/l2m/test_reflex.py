@@ -6,6 +6,7 @@ import pytest
 import typer
 
 from helpers.body_records import EPISODES, episodes
+from helpers.lanes import mostly_slow
 from mjgym.cli.policy_option import load_policy
 from mjgym.tasks.l2m.reflex import BALANCE, CONTACT, START, Reflexes, looked_at, parameters
 
@@ -169,6 +170,7 @@ def test_each_walker_has_its_parameters():
         np.testing.assert_array_equal(both(np.stack([row, row])), [one(row) for one in each])
 
 
+@pytest.mark.slow
 def test_many_walk_as_one():
     """Bit for bit, as every id does."""
     envs = gymnasium.make_vec("l2m/walk_planar-v0", num_envs=3, init_pose=START, dtype="float64")
@@ -185,7 +187,7 @@ def test_many_walk_as_one():
 class TestCommandLine:
     """`--policy scripted`."""
 
-    @pytest.mark.parametrize("make", [gymnasium.make, gymnasium.make_vec])
+    @pytest.mark.parametrize("make", mostly_slow([gymnasium.make, gymnasium.make_vec], 2))
     def test_it_acts_in_one_and_in_many(self, make):
         env = make("l2m/walk_planar-v0", init_pose=START)
         observation, _ = env.reset(seed=0)

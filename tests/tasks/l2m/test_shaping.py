@@ -4,7 +4,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
 from mjgym.tasks.l2m import shaping
 
 AHEAD = np.array([1.4, 0.0])
@@ -64,7 +63,8 @@ def test_bent_knees_add_up_and_stretched_ones_do_not_count():
     assert shaping.knee_bend(np.array([-0.5, 0.1])) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("id", mostly_slow(["l2m/walk_around-fast-v0", "l2m/walk_around-v0"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("id", ["l2m/walk_around-fast-v0", "l2m/walk_around-v0"])
 def test_terms_are_of_the_state_weighted_and_alike_in_a_batch(id):
     bent = (0.0, 0.0, 0.94, 0.0, 0.0, 0.0, -0.4, 0.0, 0.0, 0.0, -0.2, 0.0)
     env = gymnasium.make(id, dtype="float64", init_pose=bent, **SHAPED)

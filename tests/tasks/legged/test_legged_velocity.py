@@ -245,7 +245,7 @@ def bias_of(z, i):
     return np.array(z.meta["encoder_bias"][i])
 
 
-@pytest.mark.parametrize("robot", CASES)
+@pytest.mark.parametrize("robot", mostly_slow(CASES, 4))
 @pytest.mark.parametrize("group", ["actor", "critic"])
 def test_observations_are_the_recorded_ones(robot, group):
     biased = group == "actor"  # the critic sees the true joints
@@ -284,7 +284,7 @@ def test_observations_are_the_recorded_ones(robot, group):
 # Control steps.
 
 
-@pytest.mark.parametrize(("robot", "close"), [("go1", 1e-5), ("g1", 1e-4)])
+@pytest.mark.parametrize(("robot", "close"), mostly_slow([("go1", 1e-5), ("g1", 1e-4)], 2))
 def test_an_environment_goes_through_the_recorded_steps(robot, close):
     """All at once, single and batched: physics, readings, rewards, ends, memory."""
     placed = Replayed(robot, encoder_bias=0.015)
@@ -384,7 +384,7 @@ def ranges_of(envs):
     return np.stack([free[:, :3].min(axis=0), free[:, :3].max(axis=0)], axis=-1)
 
 
-@pytest.mark.parametrize("case", ["go1", "go1_rough"])
+@pytest.mark.parametrize("case", mostly_slow(["go1", "go1_rough"], 2))
 def test_ranges_of_commands_grow_as_recorded_in_the_settings(case):
     """An environment counts its control steps over episodes, until it is seeded."""
     envs = VectorEnv(
@@ -505,7 +505,8 @@ def test_published_variations_are_those_of_the_settings(replayed_flat):
     envs.close()
 
 
-@pytest.mark.parametrize("case", mostly_slow(CASES, ["go1"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
 def test_noise_is_the_published_one(case):
     largest = {"base_lin_vel": 0.5, "base_ang_vel": 0.2, "projected_gravity": 0.05,
                "joint_pos": 0.01, "joint_vel": 1.5, "height_scan": 0.02}  # fmt: skip

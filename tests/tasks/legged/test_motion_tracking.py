@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.legged_records import Errors, Placed, assert_noise, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -133,7 +134,7 @@ def matrices(quaternions):
     return flat.reshape(-1, 3, 3)
 
 
-@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("robot", mostly_slow(ROBOTS, 3))
 def test_a_perfect_follower_has_all_terms_at_one(robot):
     placed = Placed(published(robot=robot))
     task, motion = placed.task, placed.task.reference
@@ -152,13 +153,16 @@ def test_a_perfect_follower_has_all_terms_at_one(robot):
 
 @pytest.mark.parametrize(
     ("change", "ends"),
-    [
-        ({"height": 0.24}, False),
-        ({"height": 0.26}, True),
-        ({"aside": 3.0}, False),  # only heights count
-        ({"tilt": np.arccos(1 - 0.79)}, False),
-        ({"tilt": np.arccos(1 - 0.81)}, True),
-    ],
+    mostly_slow(
+        [
+            ({"height": 0.24}, False),
+            ({"height": 0.26}, True),
+            ({"aside": 3.0}, False),  # only heights count
+            ({"tilt": np.arccos(1 - 0.79)}, False),
+            ({"tilt": np.arccos(1 - 0.81)}, True),
+        ],
+        3,
+    ),
 )
 def test_an_episode_ends_far_from_the_motion(change, ends):
     """The trunk's height and tilt, for a robot whose limbs are not watched."""
@@ -257,6 +261,7 @@ def test_the_scripted_policy_aims_at_the_motion():
     envs.close()
 
 
+@pytest.mark.slow
 def test_the_ghost_is_where_the_motion_is():
     envs = VectorEnv(published(robot="go1", ghost=True), num_envs=3)
     plain = VectorEnv(published(robot="go1"), num_envs=3)

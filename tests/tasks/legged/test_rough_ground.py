@@ -4,6 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.legged_records import record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -59,6 +60,7 @@ def test_random_heights_depend_on_the_seed():
     assert 0.02 <= np.abs(other - GROUND.heights).max() <= 0.08 + 1e-9
 
 
+@pytest.mark.slow
 def test_heights_of_the_ground_are_those_that_rays_hit():
     task = RoughVelocity(robot="go1")
     env = Env(task)
@@ -95,7 +97,7 @@ def test_the_scan_turns_with_the_heading_and_sees_the_ground():
 
 
 @pytest.mark.parametrize(
-    ("walked", "command", "level"), [(4.1, 1.0, 6), (3.9, 1.0, 4), (3.9, 0.3, 5)]
+    ("walked", "command", "level"), mostly_slow([(4.1, 1.0, 6), (3.9, 1.0, 4), (3.9, 0.3, 5)], 3)
 )
 def test_the_next_episode_is_harder_easier_or_the_same(walked, command, level):
     env = begin(RoughVelocity(robot="go1", command=(command, 0, 0)), 5, column("flat"))
@@ -116,6 +118,7 @@ def test_the_next_episode_is_harder_easier_or_the_same(walked, command, level):
     assert env.get_state()["memory.level"] == fresh.get_state()["memory.level"]
 
 
+@pytest.mark.slow
 def test_beyond_the_hardest_row_any_is_drawn():
     levels = []
     env = begin(RoughVelocity(robot="go1"), 9, column("flat"))

@@ -82,6 +82,7 @@ class TestKeywords:
 
 
 class TestSizes:
+    @pytest.mark.slow
     def test_a_rat_runs_around_walls_of_its_size(self):
         walls = place(WALLS, **RAT)
         assert walls.wall_height == pytest.approx(0.5)

@@ -34,7 +34,7 @@ MAZE_ARENAS = ("maze", "small_maze", "open_maze")
 FLOAT = 1e-6  # of what the engine stores in single precision
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=mostly_slow(NAMES, 4))
 def name(request):
     return request.param
 

@@ -47,7 +47,7 @@ CASES = [(id, {}) for id in IDS] + [
 PARAMETERS = [
     pytest.param(
         (id, fields),
-        marks=() if i % 3 == 0 or fields else pytest.mark.slow,
+        marks=pytest.mark.slow if i % 6 or fields else (),
         id=f"{id} {fields or ''}".strip(),
     )
     for i, (id, fields) in enumerate(CASES)
@@ -240,7 +240,9 @@ def test_any_walker_does_any_task(id, walker):
     envs.close()
 
 
-@pytest.mark.parametrize("arena", ["empty_corridor", "floor", "large_floor", "bowl", "open_maze"])
+@pytest.mark.parametrize(
+    "arena", mostly_slow(["empty_corridor", "floor", "large_floor", "bowl", "open_maze"], 5)
+)
 def test_any_arena_holds_a_walker(arena):
     env = gymnasium.make("locomotion/ant-run_walls-v0", arena=arena)
     gymnasium_checker(env)

@@ -9,6 +9,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.places import DATA
 from mjgym.tasks.locomotion.floor_plans import (
     Maze,
@@ -181,15 +182,18 @@ def test_every_maze_is_whole(mazes):
 
 @pytest.mark.parametrize(
     ("shape", "options"),
-    [
-        ((5, 5), {"room_stretch": 0}),
-        ((7, 23), {}),
-        ((23, 7), {}),
-        ((21, 21), {"max_rooms": 6, "room_stretch": 4}),
-        ((21, 21), {"max_rooms": 26, "extra_connection_probability": 0.3}),
-        ((31, 31), {"max_rooms": 2, "room_side": 5}),
-        ((11, 11), {"extra_connection_probability": 1.0}),
-    ],
+    mostly_slow(
+        [
+            ((5, 5), {"room_stretch": 0}),
+            ((7, 23), {}),
+            ((23, 7), {}),
+            ((21, 21), {"max_rooms": 6, "room_stretch": 4}),
+            ((21, 21), {"max_rooms": 26, "extra_connection_probability": 0.3}),
+            ((31, 31), {"max_rooms": 2, "room_side": 5}),
+            ((11, 11), {"extra_connection_probability": 1.0}),
+        ],
+        4,
+    ),
 )
 def test_mazes_of_other_settings_are_whole(shape, options):
     for seed in range(40):
@@ -277,6 +281,7 @@ def test_spawns_and_targets_are_anywhere_in_a_room(mazes):
         assert all(sigmas(count, n, each / 9) < 3.5 for count in places.values())
 
 
+@pytest.mark.slow
 def test_the_places_of_two_rooms_and_their_doorway_follow_the_rule():
     # In 3 x 7 cells the first room is left, in the middle or right; from the middle there is no
     # place for a second. Between two there are two places for the doorway.
@@ -290,6 +295,7 @@ def test_the_places_of_two_rooms_and_their_doorway_follow_the_rule():
     assert sigmas(doorways[1], pairs, 1 / 2) < 3
 
 
+@pytest.mark.slow
 def test_extra_connections_open_further_doorways():
     opened = total = 0
     for seed in range(300):
@@ -409,6 +415,7 @@ def test_scattering_keeps_the_rooms(mazes):
 # Places
 
 
+@pytest.mark.slow
 def test_the_text_and_back(mazes):
     assert parse(str(mazes[0])).rows == mazes[0].rows
     assert parse("\n*P*\n   \n\n") == Maze(("*P*", "   "))

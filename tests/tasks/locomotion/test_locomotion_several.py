@@ -136,6 +136,7 @@ def test_one_falls_and_the_others_do_not():
     assert fallen == [False, False, True, False]
 
 
+@pytest.mark.slow
 def test_environments_of_several_walkers():
     envs, env = VectorEnv(Meeting(), 2, dtype="float64"), Env(Meeting(), dtype="float64")
     starts, first = envs.reset(seed=4)[0], env.reset(seed=5)[0]

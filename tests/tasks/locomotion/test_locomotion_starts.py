@@ -7,6 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from helpers.locomotion_records import (
     MAZES,
     NAMES,
@@ -108,7 +109,7 @@ def draws(env, name, episode):
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 3))
 def test_a_reset_with_the_recorded_draws_gives_the_recorded_observation(name, monkeypatch):
     record = transitions(name)
     env = make(name)
@@ -146,6 +147,7 @@ def other_solution(env, recorded):
     return min(readings, key=lambda reading: relative_error(reading, recorded))
 
 
+@pytest.mark.slow
 def test_walkers_go_to_targets_from_anywhere():
     env = make("cmu_humanoid_go_to_target")
     recorded = recorded_starts("cmu_humanoid_go_to_target")
@@ -247,6 +249,7 @@ def test_new_orbs_come_from_the_draws_of_the_episode_one_by_one():
     env.close()
 
 
+@pytest.mark.slow
 def test_colours_of_targets_do_not_tell_what_they_are_worth():
     env = make("cmu_humanoid_heterogeneous_forage")
     env.np_random = np.random.default_rng(0)

@@ -10,6 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from helpers.lanes import mostly_slow
 from helpers.places import ASSETS
 from helpers.rollouts import equal
 from helpers.suite import within
@@ -308,6 +309,7 @@ def test_quaternions_have_no_sign(env, reference):
     assert (after["walker/reference_rel_root_quat"][:, 0] > 0.9).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("future", [1, 3])
 def test_as_many_frames_are_observed_as_are_asked_for(future):
     seen, _ = make(future=future).reset(seed=0)
@@ -317,6 +319,7 @@ def test_as_many_frames_are_observed_as_are_asked_for(future):
             assert value.shape == (future, longer[name].shape[1])
 
 
+@pytest.mark.slow
 def test_the_last_frame_stays_where_a_clip_has_no_more(reference):
     env = make(play=True, clips=str(CLIPS / "walk.amc"))
     env.reset(seed=0)
@@ -450,6 +453,7 @@ def test_too_far_from_the_reference_is_the_end(env, reference, shift, over):
     assert (found["truncation"] < 0) is over
 
 
+@pytest.mark.slow
 def test_the_threshold_can_be_set(reference):
     strict, mild = (make(threshold=t).unwrapped for t in (0.01, 10.0))
     qpos = None
@@ -461,6 +465,7 @@ def test_the_threshold_can_be_set(reference):
         assert bool(env.task.terminated(env.view)) is over
 
 
+@pytest.mark.slow
 def test_the_end_of_a_clip_is_the_success(reference):
     env = make(from_start=True, threshold=1e9, clips=str(CLIPS / "walk.amc"))
     env.reset(seed=0)
@@ -487,7 +492,7 @@ def test_a_fall_ends_it_if_asked_for(ends, reference):
 # Playback.
 
 
-@pytest.mark.parametrize("clip", NAMES)
+@pytest.mark.parametrize("clip", mostly_slow(NAMES, 4))
 def test_played_the_humanoid_follows_the_clip_exactly(clip):
     env = make(play=True, clips=str(CLIPS / clip))
     reference = references(str(CLIPS / clip), WALKER, STEP)
@@ -504,6 +509,7 @@ def test_played_the_humanoid_follows_the_clip_exactly(clip):
         assert truncated == info["success"] == (row == len(reference.qpos) - 1)
 
 
+@pytest.mark.slow
 def test_a_short_clip_can_be_played_but_not_followed(tmp_path):
     clip_file(tmp_path, 3)
     env = make(play=True, clips=str(tmp_path))
@@ -516,6 +522,7 @@ def test_a_short_clip_can_be_played_but_not_followed(tmp_path):
 # The ghost.
 
 
+@pytest.mark.slow
 def test_the_ghost_is_where_the_reference_is(reference):
     envs = gymnasium.make_vec(ID, num_envs=3, ghost=True)
     envs.reset(seed=0)
@@ -541,6 +548,7 @@ def test_the_ghost_is_where_the_reference_is(reference):
     assert not model.geom_conaffinity[ghosts].any()
 
 
+@pytest.mark.slow
 def test_the_ghost_changes_nothing():
     plain, haunted = make(), make(ghost=True)
     for seed in range(2):
@@ -582,6 +590,7 @@ def test_arguments_that_cannot_be(fields, words):
             build(ID, **fields)
 
 
+@pytest.mark.slow
 def test_the_shortest_clip_that_will_do(tmp_path):
     clip_file(tmp_path, 1 + SHORTEST + FUTURE)
     env = make(clips=str(tmp_path))
@@ -636,6 +645,7 @@ def invoke(*arguments):
     return CliRunner().invoke(command, [str(a) for a in arguments])
 
 
+@pytest.mark.slow
 def test_the_command_exports_what_the_task_can_follow(tmp_path, reference):
     out = tmp_path / "walk.npz"
     done = invoke(CLIPS / "walk.amc", "--out", out)

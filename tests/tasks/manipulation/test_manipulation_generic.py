@@ -49,7 +49,7 @@ def test_checks_find_nothing_wrong(id):
     assert [f for f in findings if f.status != "pass" and f.check != "reward"] == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
 def test_spaces_and_limits_are_the_published_ones(name):
     recorded = tasks()[name]
     env = gymnasium.make(id_of(name), observation="dict")

@@ -45,6 +45,7 @@ def test_script_drives_one_environment_as_many():
     assert_drives_one_as_many(make_task("stack_2_bricks"), steps=30)
 
 
+@pytest.mark.slow
 def test_script_stays_within_the_bounds_of_actions():
     envs = VectorEnv(make_task("reach_site"), 8, observation="dict", dtype="float64")
     policy = envs.task.scripted_policy()

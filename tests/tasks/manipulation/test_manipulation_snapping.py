@@ -211,6 +211,7 @@ def test_a_pair_comes_apart_when_it_is_pulled_hard():
     assert pair.reward < 0.1
 
 
+@pytest.mark.slow
 def test_the_radius_of_the_studs_decides_how_well_a_pair_holds():
     needed = [
         Pair(free=False, radius=radius).pull(20.0) for radius in (0.0045, 0.0046, None, 0.0047)

@@ -143,7 +143,7 @@ def assert_contacts_are_allowed(name, count):
         assert find(env.data) == []
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
 def test_no_start_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, 5)
 
@@ -157,9 +157,8 @@ def test_none_of_many_starts_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, 1000 if name.startswith("place") else MANY)
 
 
-@pytest.mark.parametrize(
-    "name", mostly_slow([name for name in STACKS if name.startswith("stack")], 2)
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in STACKS if name.startswith("stack")])
 def test_orders_are_drawn_where_they_are_random(name):
     orders = {tuple(env.data.userdata.astype(int)) for env in starts(name, FEW)}
     if "random" in name:
@@ -202,19 +201,22 @@ def test_five_bricks_are_reassembled_from_any_order_into_any_with_the_same_base(
 
 @pytest.mark.parametrize(
     ("area", "box", "words"),
-    [
-        (
-            "prop",
-            ((0, 0, 1e-6), (0, 0, 1e-6)),
-            "no place for 'duplo2x4_[24]' without contacts in 20",
-        ),
-        (
-            "tcp",
-            ((0, 0, 5), (0, 0, 5)),
-            "no place for 'jaco_arm/jaco_hand/pinchsite'.*not be reached",
-        ),
-        ("tcp", ((0, 0, -0.1), (0, 0, -0.1)), "of 10 drawn, 10 had .* touching"),
-    ],
+    mostly_slow(
+        [
+            (
+                "prop",
+                ((0, 0, 1e-6), (0, 0, 1e-6)),
+                "no place for 'duplo2x4_[24]' without contacts in 20",
+            ),
+            (
+                "tcp",
+                ((0, 0, 5), (0, 0, 5)),
+                "no place for 'jaco_arm/jaco_hand/pinchsite'.*not be reached",
+            ),
+            ("tcp", ((0, 0, -0.1), (0, 0, -0.1)), "of 10 drawn, 10 had .* touching"),
+        ],
+        3,
+    ),
 )
 @pytest.mark.parametrize("num_envs", mostly_slow([2, None], 2))
 def test_an_episode_that_cannot_be_begun_is_refused_and_none_begins(

@@ -173,7 +173,7 @@ def test_ramp_of_a_controller_is_that_of_the_control_step():
     assert fixed.substeps == 7
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", mostly_slow(TASKS, 6))
 def test_grouped_entries_are_the_single_ones_in_a_row(name):
     single, grouped = (
         Env(make_task(name, grouped=g), observation="dict", dtype="float64") for g in (False, True)
@@ -194,7 +194,7 @@ def test_objects_may_stay_unseen():
     assert all(name.startswith("robot0_") for name in observation)
 
 
-@pytest.mark.parametrize("name", mostly_slow(TASKS, 4))
+@pytest.mark.parametrize("name", mostly_slow(TASKS, ["Lift"]))
 def test_reward_is_scaled_by_the_most_that_a_step_pays(name):
     tasks = [make_task(name, reward_scale=scale) for scale in (1.0, 3.0, None)]
     envs = [Env(task) for task in tasks]
@@ -243,6 +243,7 @@ def test_actions_of_two_arms_stand_in_the_published_order():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "robot",
     [
@@ -275,7 +276,9 @@ def test_each_number_of_an_action_moves_what_it_names(robot):
             assert np.abs(env.data.site(other.tool).xpos - before[other.name]).max() < 5e-3
 
 
-@pytest.mark.parametrize("robot", ["Panda", "Sawyer", "IIWA", "UR5e", "Kinova3", "Jaco", "XArm7"])
+@pytest.mark.parametrize(
+    "robot", mostly_slow(["Panda", "Sawyer", "IIWA", "UR5e", "Kinova3", "Jaco", "XArm7"], 3)
+)
 def test_every_robot_begins_at_its_start_and_holds_it(robot):
     env = Env(Lift(robot=robot, start_noise=0.0), observation="dict", dtype="float64")
     before, _ = env.reset(seed=0)
@@ -286,6 +289,7 @@ def test_every_robot_begins_at_its_start_and_holds_it(robot):
     assert np.abs(after["robot0_eef_pos"] - before["robot0_eef_pos"]).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_noise_of_the_start():
     task = Lift(start_noise=0.1)
     start = np.array(task.robots[0].arm.start)
@@ -365,13 +369,16 @@ def test_objects_do_not_overlap_unless_they_may():
 
 @pytest.mark.parametrize(
     ("placement", "place"),
-    [
-        ("test_robosuite_base:AT_THE_SIDE", (0.2, -0.3)),
-        ("test_robosuite_base:InARow", (0.0, 0.2)),
-        (Uniform(("cube",), (0.1, 0.1), (0.1, 0.1), reference=(0, 0, 0.8)), (0.1, 0.1)),
-        ({"x_range": [0.05, 0.05], "y_range": [0.0, 0.0]}, (0.05, 0.0)),
-        ({"cube": {"x_range": [0.05, 0.05], "y_range": [0.0, 0.0]}}, (0.05, 0.0)),
-    ],
+    mostly_slow(
+        [
+            ("test_robosuite_base:AT_THE_SIDE", (0.2, -0.3)),
+            ("test_robosuite_base:InARow", (0.0, 0.2)),
+            (Uniform(("cube",), (0.1, 0.1), (0.1, 0.1), reference=(0, 0, 0.8)), (0.1, 0.1)),
+            ({"x_range": [0.05, 0.05], "y_range": [0.0, 0.0]}, (0.05, 0.0)),
+            ({"cube": {"x_range": [0.05, 0.05], "y_range": [0.0, 0.0]}}, (0.05, 0.0)),
+        ],
+        3,
+    ),
     ids=str,
 )
 def test_any_task_takes_another_placement(placement, place):
@@ -435,7 +442,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "fields"), CASES, ids=str)
+@pytest.mark.parametrize(("name", "fields"), mostly_slow(CASES, 4), ids=str)
 def test_every_number_is_described(name, fields):
     env = gymnasium.make(f"robosuite/{name}-v0", **fields).unwrapped
     env.reset(seed=0)

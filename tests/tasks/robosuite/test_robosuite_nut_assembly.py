@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
 from helpers.robosuite_records import make_task
 from helpers.sorting_checks import (
     check_drawn,
@@ -31,7 +30,8 @@ TABLE = 0.82  # m
 RESTING = TABLE + 0.01  # m
 
 
-@pytest.mark.parametrize("name", mostly_slow(TOUCHING, ["NutAssembly"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TOUCHING)
 def test_observations_rewards_and_successes_are_the_recorded_ones(name):
     check_states(name, *TOUCHING[name])
 
@@ -63,6 +63,7 @@ def test_one_nut_is_the_same_in_all_episodes(name):
     check_fixed(f"NutAssembly{name.removesuffix('Nut')}", name)
 
 
+@pytest.mark.slow
 def test_nuts_without_use_lie_far_away():
     check_parked("NutAssemblySingle")
     check_parked("NutAssemblyRound")

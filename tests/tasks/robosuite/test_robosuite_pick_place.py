@@ -45,7 +45,8 @@ QUARTERS = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_slow(TOUCHING, ["PickPlace"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TOUCHING)
 def test_observations_rewards_and_successes_are_the_recorded_ones(name):
     check_states(name, *TOUCHING[name])
 
@@ -81,7 +82,7 @@ def test_one_object_is_drawn_for_each_episode():
     check_drawn("PickPlaceSingle", "obj")
 
 
-@pytest.mark.parametrize("name", EXTENTS)
+@pytest.mark.parametrize("name", mostly_slow(EXTENTS, 4))
 def test_one_object_is_the_same_in_all_episodes(name):
     check_fixed(f"PickPlace{name}", name)
 
@@ -193,6 +194,7 @@ def test_what_does_not_fit_is_refused(fields, message):
         PickPlace(**fields)
 
 
+@pytest.mark.slow
 def test_two_arms_see_the_objects_and_either_may_hold_them():
     env = Env(PickPlace(robot="Baxter", object_type="can"), observation="dict", dtype="float64")
     observation, _ = env.reset(seed=0)

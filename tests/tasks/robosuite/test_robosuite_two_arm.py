@@ -121,6 +121,7 @@ def test_drawn_sizes_are_as_if_compiled_with_them(name):
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-12, err_msg=field)
 
 
+@pytest.mark.slow
 def test_sizes_differ_from_episode_to_episode_without_compiling(monkeypatch):
     for name, geom in (
         ("TwoArmPegInHole", "peg_g0"),
@@ -220,6 +221,7 @@ def test_things_lie_in_their_bins():
 # Arrangements.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fields", "places"),
     [

@@ -23,10 +23,12 @@ def record():
     return Record("Wipe", place_spots)
 
 
+@pytest.mark.slow
 def test_joints_and_entries_are_the_recorded_ones_in_their_order(record):
     record.assert_same_order()
 
 
+@pytest.mark.slow
 def test_observations_and_successes_are_the_recorded_ones(record):
     errors, touched = record.compare()
     del errors["shaped"]  # not recorded: it takes a history
@@ -48,6 +50,7 @@ def spots_of(env):
     return np.array([env.data.site(f"contact{i}").xpos for i in range(count)])
 
 
+@pytest.mark.slow
 def test_spots_lie_in_a_winding_line_that_is_drawn_for_each_episode():
     env = Env(Wipe())
     lines = []
@@ -255,6 +258,7 @@ def test_joint_at_its_limit_is_a_fault(ends):
         assert bool(env.task.terminated(env.view)) == (fault and ends)
 
 
+@pytest.mark.slow
 def test_arm_that_touches_the_table_is_a_fault_and_a_sponge_is_none():
     env = pressing()
     assert env.task.terms(env.view)["fault"] == 0
