@@ -104,7 +104,7 @@ def test_hooks_with_other_fields_give_the_same_in_every_library(id, fields):
 FAMILIES = {case[0].partition("/")[0]: case for case in reversed(list(ALONE))}
 
 
-@pytest.mark.parametrize(("id", "fields"), mostly_nightly(ALONE, 4, FAMILIES.values()))
+@pytest.mark.parametrize(("id", "fields"), mostly_nightly(ALONE, 7, FAMILIES.values()))
 def test_hooks_of_one_alone_give_the_same_in_every_library(id, fields):
     assert_same_in_every_library(id, fields, None)
 

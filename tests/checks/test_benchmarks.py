@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.lanes import lane
 from helpers.places import BENCHMARKS
 from helpers.suite import IDS
 
@@ -237,7 +238,7 @@ def test_a_subject_may_have_processes_of_its_own() -> None:
     assert result["subjects"]["async"]["rate"] > 0, result
 
 
-@pytest.mark.slow
+@lane(3, 4)
 def test_our_subjects_run_without_peers() -> None:
     unavailable = dict.fromkeys(("envpool", "dm_control", "sync", "async"), "not asked for")
     settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)
@@ -256,7 +257,7 @@ def _is_clone() -> bool:
     )
 
 
-@pytest.mark.slow
+@lane(2, 4)
 @pytest.mark.skipif(not _is_clone(), reason="needs git and a clone")
 def test_comparing_commits(capsys) -> None:
     with pytest.raises(SystemExit, match="no-such-commit"), commits.checked_out("no-such-commit"):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from helpers.lanes import lane
 from mjgym.checks import trajectories
 from mjgym.checks.trajectories import Recorded
 from mjgym.cli.app import app
@@ -58,6 +59,7 @@ class TestTrajectories:
 
 @pytest.mark.slow
 class TestCommand:
+    @lane(2, 4)
     def test_the_same_engine_is_equal_to_the_last_bit(self, file):
         result = command("--against", file)
         assert result.exit_code == 0

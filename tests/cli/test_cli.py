@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import mjgym
 from helpers.commands import data, mjgym_, refused
+from helpers.lanes import lane, mostly_nightly
 from helpers.toys import Cart
 from mjgym.checks import benchmark
 from mjgym.cli import bench, diagnosis, doctor, gl
@@ -253,7 +254,7 @@ class TestList:
         assert by_id[SMALL]["action"] == 1
         assert by_id[SMALL]["control_timestep"] == 0.03
 
-    @pytest.mark.parametrize("width", ["40", "72", "80", "100", "110", "200"])
+    @pytest.mark.parametrize("width", mostly_nightly(["40", "72", "80", "100", "110", "200"], 5))
     @pytest.mark.usefixtures("made_once")
     def test_an_id_is_never_broken(self, width):
         text = mjgym_("list", "locomotion", COLUMNS=width).stdout
@@ -457,17 +458,20 @@ class TestNew:
 class TestCompletion:
     @pytest.mark.parametrize(
         ("words", "wanted"),
-        [
-            ("mjgym reco", ["record"]),
-            (
-                "mjgym info dmc/walker",
-                ["dmc/walker-run-v0", "dmc/walker-stand-v0", "dmc/walker-walk-v0"],
-            ),
-            ("mjgym bench dmc/pendulum-swingup-v0 hopper-h", ["hopper-hop-v0"]),
-            ("mjgym view pendulum", ["pendulum-swingup-v0"]),
-            ("mjgym record dm", ["dmc/"]),
-            ("mjgym check dmc/lqr-lqr_2", ["dmc/lqr-lqr_2_1-v0"]),
-        ],
+        mostly_nightly(
+            [
+                ("mjgym reco", ["record"]),
+                (
+                    "mjgym info dmc/walker",
+                    ["dmc/walker-run-v0", "dmc/walker-stand-v0", "dmc/walker-walk-v0"],
+                ),
+                ("mjgym bench dmc/pendulum-swingup-v0 hopper-h", ["hopper-hop-v0"]),
+                ("mjgym view pendulum", ["pendulum-swingup-v0"]),
+                ("mjgym record dm", ["dmc/"]),
+                ("mjgym check dmc/lqr-lqr_2", ["dmc/lqr-lqr_2_1-v0"]),
+            ],
+            5,
+        ),
     )
     def test_of_commands_and_ids(self, words, wanted):
         count = str(len(words.split()) - 1)
@@ -684,6 +688,7 @@ class TestDoctor:
         assert set(report["peers"]) == set(diagnosis.PEERS)
         assert all(p["problem"] and p["fix"] for p in report["problems"])
 
+    @lane(1, 4)
     def test_it_says_how_hooks_run(self, report, reporting):
         hooks = report["hooks"]
         assert hooks["run"] in ("compiled", "arrays")

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from helpers.lanes import lane
 from helpers.training_runs import SMALL_REPLAY, mjgym_, trainer
 from mjgym import datasets
 from mjgym.policies import trained
@@ -81,6 +82,7 @@ def test_the_experts_actions_without_noise_are_the_executed_ones(tmp_path: Path)
     assert mjgym_("replay", file, "--check").output.count("bit for bit") == 1
 
 
+@lane(1, 4)
 def test_failures_are_kept_if_asked(tmp_path: Path) -> None:
     file = recorded(tmp_path, "--count", 2, "--keep", "all", "--noise", 1.0)
     found = datasets.load(str(file))
@@ -91,6 +93,7 @@ def test_failures_are_kept_if_asked(tmp_path: Path) -> None:
 SWING, SINKS = "dmc/pendulum-swingup-v0", "l2m/walk_around-v0"
 
 
+@lane(0, 4)
 def test_episodes_of_a_trained_policy_of_a_run_and_of_random_actions(tmp_path: Path) -> None:
     """All are kept, are what the policy does whatever the batch, and are repeated by replay."""
     run = tmp_path / "run"

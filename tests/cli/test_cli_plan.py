@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from helpers.lanes import lane
 from mjgym import datasets, planning, viewing
 from mjgym.cli import shared_options
 from mjgym.cli.app import app
@@ -100,6 +101,7 @@ def test_a_viewer_shows_a_planner():
     assert session.progress.total > 0
 
 
+@lane(0, 4)
 @pytest.mark.gl
 def test_a_film_shows_the_first_episode(tmp_path: Path):
     from PIL import Image

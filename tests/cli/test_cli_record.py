@@ -13,6 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from helpers.commands import SCRIPT, called, mjgym_, refused_call
+from helpers.lanes import lane, mostly_nightly
 from helpers.small_process import run_on_full_disk
 from mjgym.cli import policy_option, record
 from mjgym.cli.app import app
@@ -123,7 +124,7 @@ class TestMp4:
 
     @needs_ffmpeg
     @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
-    @pytest.mark.parametrize("ending", ["mp4", "gif"])
+    @pytest.mark.parametrize("ending", mostly_nightly(["mp4", "gif"], 2))
     def test_a_full_disk_leaves_nothing_behind(self, tmp_path, ending):
         out = tmp_path / f"x.{ending}"
         words = ("record", "reacher-hard", "--out", str(out), "--steps", "40")
@@ -143,6 +144,7 @@ class TestMp4:
 
 @gl
 class TestGif:
+    @lane(1, 2)
     def test_it_runs_at_the_speed_of_the_simulation(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "12", *SMALL)
@@ -179,6 +181,7 @@ class TestGif:
 
 @gl
 class TestWebp:
+    @lane(0, 2)
     def test_it_runs_at_the_speed_of_the_simulation_and_is_smaller(self, tmp_path):
         arguments = ("--policy", "random", "--steps", "40", "--width", "160", "--height", "120")
         for ending in ("webp", "gif"):
@@ -362,28 +365,31 @@ class TestRefused:
 
     @pytest.mark.parametrize(
         ("arguments", "message"),
-        [
-            (("--out", "x.avi"), "x.avi: end its name in one of .mp4, .gif, .webp, .png"),
-            (("--out", "x"), "end its name in one of"),
-            (("--out", "nowhere/x.gif"), "there is no such folder"),
-            (("--out", "x.gif", "--camera", "sid"), "did you mean side"),
-            (("--out", "x.gif", "--camera", "7"), "there is no 7"),
-            (("--out", "x.gif", "--quality", "best"), "'reference', 'fast'"),
-            (("--out", "x.gif", "--num-envs", "0"), "--num-envs"),
-            (("--out", "x.gif", "--episodes", "0"), "--episodes"),
-            (("--out", "x.gif", "--width", "9000"), "at most 8192"),
-            (("--out", "x.gif", "--num-envs", "900"), "at most 8192"),
-            (("--out", "x.gif", "--set", "sped=1"), "did you mean speed"),
-            (("--out", "x.gif", "--set", "width=9"), "width has an option of its own: --width"),
-            (
-                ("--out", "x.gif", "--policy", "best"),
-                'the folder of a run, a policy file, or "module:function"',
-            ),
-            (("--out", "x.gif", "--policy", "no_such_module:f"), "no module 'no_such_module'"),
-            (("--out", "x.gif", "--policy", "math:no_such"), "math has no no_such"),
-            (("--out", "x.gif", "--policy", "math:pi"), "math:pi is not a function but float"),
-            ((), "Missing option '--out'"),
-        ],
+        mostly_nightly(
+            [
+                (("--out", "x.avi"), "x.avi: end its name in one of .mp4, .gif, .webp, .png"),
+                (("--out", "x"), "end its name in one of"),
+                (("--out", "nowhere/x.gif"), "there is no such folder"),
+                (("--out", "x.gif", "--camera", "sid"), "did you mean side"),
+                (("--out", "x.gif", "--camera", "7"), "there is no 7"),
+                (("--out", "x.gif", "--quality", "best"), "'reference', 'fast'"),
+                (("--out", "x.gif", "--num-envs", "0"), "--num-envs"),
+                (("--out", "x.gif", "--episodes", "0"), "--episodes"),
+                (("--out", "x.gif", "--width", "9000"), "at most 8192"),
+                (("--out", "x.gif", "--num-envs", "900"), "at most 8192"),
+                (("--out", "x.gif", "--set", "sped=1"), "did you mean speed"),
+                (("--out", "x.gif", "--set", "width=9"), "width has an option of its own: --width"),
+                (
+                    ("--out", "x.gif", "--policy", "best"),
+                    'the folder of a run, a policy file, or "module:function"',
+                ),
+                (("--out", "x.gif", "--policy", "no_such_module:f"), "no module 'no_such_module'"),
+                (("--out", "x.gif", "--policy", "math:no_such"), "math has no no_such"),
+                (("--out", "x.gif", "--policy", "math:pi"), "math:pi is not a function but float"),
+                ((), "Missing option '--out'"),
+            ],
+            5,
+        ),
     )
     def test_says_why(self, arguments, message, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ from rich.console import Console
 import mjgym  # noqa: F401  (registers the ids)
 from helpers import commands, pages
 from helpers.commands import SCRIPT
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from mjgym.cli import task_arguments
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
 
@@ -558,6 +558,7 @@ class TestWebPage:
             assert complaints(browser) == []
             assert viewer.interrupt() == (130, "")
 
+    @lane(0, 3)
     def test_space_pauses_and_the_mouse_pushes(self, browser):
         from selenium.webdriver.common.keys import Keys as Key
 
@@ -604,6 +605,7 @@ class TestWebPage:
             stop.set()
             thread.join(START)
 
+    @lane(2, 3)
     def test_keys_drive_a_tool(self, browser, recorded):
         from selenium.common.exceptions import TimeoutException
         from selenium.webdriver.common.action_chains import ActionChains
@@ -619,6 +621,7 @@ class TestWebPage:
             assert viewer.interrupt()[0] == 130
         assert (recorded()[:, 0] > 0).any()
 
+    @lane(1, 3)
     @needs_mjviser
     def test_keys_of_a_batch_and_all_in_sight_that_walk_away(self, browser):
         from mjgym.viewing.batch import BatchViewer
@@ -821,6 +824,7 @@ def display(home, monkeypatch):
 @pytest.mark.display
 @in_xvfb
 class TestWindow:
+    @lane(0, 2)
     def test_it_draws_and_obeys_keys(self, display):
         from PIL import ImageGrab
 
@@ -837,6 +841,7 @@ class TestWindow:
             viewer.line("seed 1, step 1")
             assert viewer.interrupt() == (130, "")
 
+    @lane(1, 3)
     def test_keys_drive_a_tool(self, display, recorded):
         from PIL import ImageGrab
 
@@ -865,6 +870,7 @@ class TestWindow:
         )
         assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
+    @lane(1, 2)
     @pytest.mark.usefixtures("display")
     def test_the_mouse_pushes(self):
         done = subprocess.run(

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from helpers import commands
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
 from mjgym.cli.bench import measure
@@ -156,8 +157,9 @@ def test_a_plot_shows_all_time_of_each_run():
 
 
 class TestScripted:
-    @pytest.mark.slow
-    @pytest.mark.parametrize("policy", ["scripted,random", "scripted,scripted", "random,scripted"])
+    @pytest.mark.parametrize(
+        "policy", mostly_nightly(["scripted,random", "scripted,scripted", "random,scripted"], 3)
+    )
     def test_either_team(self, policy, tmp_path):
         out = tmp_path / "match.png"
         words = ("record", "soccer/boxhead-2v2-v0", "--policy", policy, "--steps", 3, "--out", out)

@@ -7,13 +7,13 @@ import gymnasium
 import pytest
 
 from helpers.guide_code import CLIENTS, need, run, sections
+from helpers.lanes import mostly_nightly
 from helpers.places import ROOT
 
 GUIDE = CLIENTS.read_text()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("title", sections(apart=True))
+@pytest.mark.parametrize("title", mostly_nightly(sections(apart=True), 2))
 def test_a_section_runs(title, tmp_path, request):
     """That of the other sections runs in `test_package`."""
     need(title)

@@ -13,7 +13,7 @@ from lxml import etree
 
 import mjgym_compat
 import mjgym_compat.robosuite as robosuite
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.robosuite_records import FOLDER
 from mjgym_compat.robosuite import macros
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
@@ -180,7 +180,7 @@ def test_argument_does_as_published(script, argument):
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("argument", by_argument(pictures=True))
+@pytest.mark.parametrize("argument", mostly_nightly(by_argument(pictures=True), 5))
 def test_argument_of_pictures_does_as_published(script, argument):
     check_argument(script, argument)
 

@@ -11,7 +11,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from mjgym.variation import Uniform
 from mjgym_compat import sb3
 
@@ -292,7 +292,8 @@ def test_hindsight_replay_relabels_on_a_batch(n):
 
 @pytest.mark.gl
 @pytest.mark.parametrize(
-    ("observation", "policy"), [("pixels", "CnnPolicy"), ("dict+pixels", "MultiInputPolicy")]
+    ("observation", "policy"),
+    mostly_nightly([("pixels", "CnnPolicy"), ("dict+pixels", "MultiInputPolicy")], 2),
 )
 def test_stacked_pictures_have_their_frames_among_the_channels(observation, policy):
     arguments = {

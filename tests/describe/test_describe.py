@@ -28,10 +28,7 @@ CASES = [(id, {}) for id in IDS] + [
 ]
 
 
-PARAMETERS = [
-    pytest.param(case, marks=() if case[0] in OF_DOMAINS and not case[1] else pytest.mark.slow)
-    for case in CASES
-]
+PARAMETERS = mostly_slow([(case,) for case in CASES], [((id, {}),) for id in OF_DOMAINS])
 
 
 @pytest.fixture(

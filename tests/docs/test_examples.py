@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from helpers.forks import LIBRARIES, Forks
+from helpers.lanes import lane
 from helpers.places import SCRIPTS
 
 EXAMPLES = SCRIPTS / "examples"
@@ -62,6 +63,7 @@ def test_ppo(tmp_path):
     assert picture.getextrema()[0] < 100 < picture.getextrema()[1]
 
 
+@lane(2, 3)
 def test_sac(tmp_path):
     out = run("sac.py", tmp_path, "--steps", 2400, "--num-envs", 4, needs=["torch"])
     assert len(re.findall(r"2000 steps .* losses(?: +-?\d+\.\d+){3}$", out, re.MULTILINE)) == 1
@@ -74,6 +76,7 @@ def test_reach_and_push(tmp_path):
     assert reached == ["tutorial/hand-reach-v0", "tutorial/hand-push-v0"]
 
 
+@lane(1, 3)
 def test_sb3_her(tmp_path):
     """A sparse reward is learned from by hindsight."""
     out = run("sb3_her.py", tmp_path, 6000, "--horizon", 25, id="--steps",
@@ -123,6 +126,7 @@ def test_torchrl(tmp_path):
     assert float(returns[1]) >= 0  # episodes have 1000 steps
 
 
+@lane(0, 3)
 @pytest.mark.usefixtures("programs_join_ray")
 def test_rllib(tmp_path):
     """Without runners, which are those of the guide to clients: that is run in `test_clients`."""

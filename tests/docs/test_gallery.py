@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from helpers.lanes import lane
 from helpers.places import ASSETS, SCRIPTS
 from mjgym import registry
 
@@ -19,6 +20,7 @@ SPACES = ("dmc", "gymnasium", "l2m", "legged", "locomotion", "manipulation", "ro
 IDS = [id for space in SPACES for id in registry.ids(namespace=space)]
 
 
+@lane(1, 3)
 def test_nothing_is_stale_or_missing():
     check = [sys.executable, str(SCRIPTS / "make_gallery.py"), "--check"]
     done = subprocess.run(check, capture_output=True, text=True, check=False)

@@ -24,7 +24,7 @@ from helpers.guide_code import (
     run,
     write_modules,
 )
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from helpers.places import ROOT, SCRIPTS
 from mjgym.cli.app import app
 from mjgym.cli.guide import guides, programs
@@ -39,10 +39,10 @@ DATA_PAGES = sorted((FOLDER.parent / "data").glob("*.md"))  # of the site, which
 
 
 def marked():
-    for page in pages(apart=True):
+    for i, page in enumerate(pages(apart=True)):
         marks = [pytest.mark.gl] if needs_gl(page) else []
         marks += [pytest.mark.warp] if page.stem == "gpu" else []
-        yield pytest.param(page, id=page.stem, marks=[*marks, pytest.mark.slow])
+        yield pytest.param(page, id=page.stem, marks=[*marks, lane(i, 3)])
 
 
 @pytest.mark.parametrize("page", list(marked()))
@@ -66,7 +66,7 @@ TASKS = [
 ]
 
 
-@pytest.mark.parametrize("name", mostly_nightly(TASKS, 3))
+@pytest.mark.parametrize("name", mostly_nightly(TASKS, 7))
 def test_its_tasks_pass_the_check(name, tmp_path):
     """`mjgym check` on what is shown as a task of one's own."""
     write_modules(tmp_path, README, *GUIDES)
@@ -213,8 +213,7 @@ class TestCommand:
         for line in filter(None, code.splitlines()):
             assert line in shown
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", ["press_button", "creatures.py", "sb3"])
+    @pytest.mark.parametrize("name", mostly_nightly(["press_button", "creatures.py", "sb3"], 3))
     def test_a_program_is_shown_and_can_be_saved(self, name):
         stem = name.removesuffix(".py")
         (file,) = (SCRIPTS).glob(f"*/{stem}.py")

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from helpers.forks import run_alone
+from helpers.lanes import mostly_nightly
 from helpers.places import SCRIPTS
 
 NOTEBOOKS = sorted((SCRIPTS / "tutorials").glob("*.ipynb"))
@@ -36,7 +37,7 @@ def test_outputs_are_stripped(notebook):
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", mostly_nightly(NOTEBOOKS, 3), ids=lambda path: path.stem)
 def test_it_runs(notebook, tmp_path):
     path = tmp_path / "notebook.py"
     path.write_text(program(notebook))

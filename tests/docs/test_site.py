@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import mjgym
+from helpers.lanes import lane
 from helpers.places import SCRIPTS
 from mjgym.cli.guide import guides
 from mjgym_train import score_table
@@ -57,7 +58,7 @@ def test_pages_of_measurements_have_all_their_tables(pages):
         assert f"data/{name}\n" in (pages / "index.md").read_text()
 
 
-@pytest.mark.slow
+@lane(0, 3)
 def test_links_and_pictures_lead_somewhere(pages):
     for page in pages.rglob("*.md"):
         text = page.read_text()

@@ -49,7 +49,7 @@ def steps(task, arena, walker, **fields):
     return STEPS
 
 
-@pytest.mark.parametrize(("task", "arena", "walker", "cell"), mostly_nightly(combinations(), 3))
+@pytest.mark.parametrize(("task", "arena", "walker", "cell"), mostly_nightly(combinations(), 7))
 def test_a_combination_is_as_the_table_says(task, arena, walker, cell):
     if cell == "error":
         with pytest.raises(ValueError, match=re.escape(walker)):

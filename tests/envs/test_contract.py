@@ -49,7 +49,7 @@ AUTORESET = mostly_slow(
         for i, id in enumerate(of_each_class())
         if id not in SOME
     ],
-    4,
+    7,
 )
 
 
@@ -157,7 +157,7 @@ def test_a_state_restores_bit_for_bit(id):
     other.close()
 
 
-@pytest.mark.parametrize("id", mostly_nightly(of_each_class(), 4))
+@pytest.mark.parametrize("id", mostly_nightly(of_each_class(), 7))
 def test_states_of_a_batch_restore_bit_for_bit(id):
     flat = {"observation": "flat", "dtype": "float64"}
     envs = make_vec(id, num_envs=N, max_episode_steps=6, **flat)

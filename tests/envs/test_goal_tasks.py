@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
 from helpers import toys
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.suite import gymnasium_checker
 
 IDS = [
@@ -150,8 +150,7 @@ def test_a_batch_equals_single_environments(mode):
     grouped.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id", IDS[:4])
+@pytest.mark.parametrize("id", mostly_nightly(IDS[:4], 4))
 def test_success_is_the_published_one_where_that_is_of_places(id):
     modes = ("flat", "goal")
     flat, goal = (gymnasium.make_vec(id, 512, observation=o, threads=1) for o in modes)

@@ -13,7 +13,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers import FrameStackObservation
 from gymnasium.wrappers.vector import RecordVideo
 
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from helpers.rollouts import equal
 
 pytestmark = pytest.mark.gl
@@ -62,6 +62,7 @@ def test_shapes_and_keys():
         each.close()
 
 
+@lane(4, 5)
 def test_a_batch_of_16_equals_16_singles():
     kwargs = {"observation": "flat+pixels", "max_episode_steps": 3, **FAST}
     envs = gymnasium.make_vec("dmc/finger-turn_easy-v0", num_envs=16, **kwargs)

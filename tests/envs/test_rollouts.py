@@ -29,7 +29,7 @@ QUICK = (
 
 
 def selected():
-    return mostly_nightly(sorted({*QUICK, *of_each_class()}), 4, QUICK)
+    return mostly_nightly(sorted({*QUICK, *of_each_class()}), 7, QUICK)
 
 
 def draw(env, *lead, seed=0):

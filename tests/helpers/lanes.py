@@ -6,16 +6,18 @@ from typing import Any
 
 import pytest
 
+DAYS = 5  # within which CI takes all values that the default lane leaves out
+
 
 def mostly_slow(values: Iterable[Any], quick: Collection[Any] | int) -> list[Any]:
-    """The values, tuples for several names, as parameters of which only some are quick.
+    """The values, tuples for several names, as parameters: some quick, of the rest a part slow.
 
     Args:
         values: of a parameter.
         quick: the values that the default lane takes, or a number n for the first, and each n-th
             after it.
     """
-    return mostly_nightly(values, 1, quick)
+    return mostly_nightly(values, DAYS, quick)
 
 
 def mostly_nightly(
@@ -28,18 +30,15 @@ def mostly_nightly(
         every: each n-th is slow, others on another day, so that all are within n days.
         quick: as in `mostly_slow`.
     """
+    parameters = []
+    for i, value in enumerate(values):
+        chosen = i % quick == 0 if isinstance(quick, int) else value in quick
+        several = value if isinstance(value, tuple) else (value,)
+        parameters.append(pytest.param(*several, marks=() if chosen else [lane(i, every)]))
+    return parameters
+
+
+def lane(i: int, every: int = DAYS) -> pytest.MarkDecorator:
+    """The mark of the i-th value: slow on one of `every` days, nightly on the others."""
     day = datetime.date.today().toordinal()
-    return [
-        _parameter(
-            value,
-            i % quick == 0 if isinstance(quick, int) else value in quick,
-            (i + day) % every == 0,
-        )
-        for i, value in enumerate(values)
-    ]
-
-
-def _parameter(value: Any, quick: bool, today: bool) -> Any:
-    several = value if isinstance(value, tuple) else (value,)
-    marks = () if quick else pytest.mark.slow if today else pytest.mark.nightly
-    return pytest.param(*several, marks=marks)
+    return pytest.mark.nightly if (i + day) % every else pytest.mark.slow

@@ -23,4 +23,4 @@ def of_each_class() -> list[str]:
 def ids_as_parameters(always: Collection[str] = ()) -> list[Any]:
     """All ids as parameters: `always`, one of each other family, and of the rest a part a day."""
     families = {id.partition("/")[0]: id for id in [*reversed(registry.ids()), *always]}
-    return mostly_nightly(registry.ids(), 4, {*families.values(), *always})
+    return mostly_nightly(registry.ids(), 7, {*families.values(), *always})

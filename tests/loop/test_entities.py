@@ -13,6 +13,7 @@ import pytest
 
 import mjgym
 from helpers.guide_code import FOLDER, program
+from helpers.lanes import mostly_nightly
 from helpers.toys import Cart
 from mjgym.checks import check
 from mjgym.checks.array_libraries import failures
@@ -39,8 +40,7 @@ def page(tmp_path_factory):
         gym.registry.pop(id)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 3))
 def test_single_equals_batch(page, id):
     envs = gym.make_vec(id, num_envs=3)
     actions = [envs.action_space.sample() for _ in range(5)]

@@ -287,7 +287,7 @@ def test_the_memory_keeps_its_precision():
             assert state["memory.count"].dtype.kind == "i"
 
 
-@pytest.mark.parametrize("id", mostly_nightly(registry.ids(), 4, ["dmc/fish-swim-v0"]))
+@pytest.mark.parametrize("id", mostly_nightly(registry.ids(), 7, ["dmc/fish-swim-v0"]))
 def test_memory_of_those_that_begin(id):
     """The same numbers from a view of some simulations as from the view of all."""
     task = registered_task(id)

@@ -221,7 +221,7 @@ class TestWheel:
         assert compiled == mjgym.registry.ids(namespace="dmc")
 
     @pytest.mark.parametrize(
-        "page", mostly_nightly(pages(apart=False), 3), ids=lambda page: page.stem
+        "page", mostly_nightly(pages(apart=False), 7), ids=lambda page: page.stem
     )
     def test_the_code_of_every_guide_runs(self, forks, page, tmp_path):
         """In one session, top to bottom; that of guides with an extra runs in `test_guides`."""
@@ -230,7 +230,7 @@ class TestWheel:
         done = run_code(program(page), tmp_path, inherited(), forks)
         assert done.returncode == 0, done.stderr
 
-    @pytest.mark.parametrize("title", sections(apart=False))
+    @pytest.mark.parametrize("title", mostly_nightly(sections(apart=False), 6))
     def test_the_code_of_every_client_runs(self, forks, title, tmp_path):
         """That of clients which other tests cannot have beside them runs in `test_clients`."""
         need(title)

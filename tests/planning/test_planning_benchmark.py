@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from helpers.lanes import lane
 from helpers.places import BENCHMARKS
 
 
@@ -70,7 +71,7 @@ def test_a_name_with_a_prior_plans_with_the_bundled_policy(bench):
     assert (alone(observation) != aided(observation)).any()  # with the same random numbers
 
 
-@pytest.mark.slow
+@lane(2, 5)
 def test_a_name_with_critics_plans_with_a_run(bench, monkeypatch, tmp_path):
     """The run is trained once; its discount and its critics are the planner's."""
     monkeypatch.setattr(bench, "RUNS", tmp_path)

@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import lane, mostly_nightly
 from helpers.places import TESTS
 from helpers.suite import begin, shown, started, task
 from mjgym import rendering
@@ -160,7 +161,9 @@ def test_the_error_says_what_was_tried_why_it_failed_and_what_to_install(undecid
         assert f"{backend}: apt-get install {package}" in message
 
 
-@pytest.mark.parametrize(("value", "said"), [("off", "switched off"), ("vulkan", "not known")])
+@pytest.mark.parametrize(
+    ("value", "said"), mostly_nightly([("off", "switched off"), ("vulkan", "not known")], 2)
+)
 def test_mujoco_gl_that_cannot_be_followed(undecided, value, said):
     undecided.setenv("MUJOCO_GL", value)
     with pytest.raises(RenderingError, match=said):
@@ -718,6 +721,7 @@ def test_a_window_without_a_display(undecided):
     window.close()
 
 
+@lane(3, 5)
 @pytest.mark.display
 @pytest.mark.skipif(shutil.which("xvfb-run") is None, reason="no virtual display")
 def test_on_a_display(tmp_path):

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import lane
 from helpers.small_process import run_small
 from helpers.suite import begin, shown, started
 from mjgym import Viewpoint
@@ -211,6 +212,7 @@ def test_an_unknown_camera_is_answered_with_those_there_are(cameras, asked, mess
         twin.camera(asked)
 
 
+@lane(2, 5)
 def test_after_a_fork_the_child_leaves_them_to_its_parent():
     run_small("from test_rendering_helpers import draw_in_both; draw_in_both()")
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import equal
 
 pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
@@ -85,18 +86,20 @@ def assert_same(one, other, **arguments):
 
 
 class TestTheSameBits:
-    @pytest.mark.parametrize("name", FAMILIES)
+    @pytest.mark.parametrize("name", mostly_nightly(FAMILIES, 7))
     def test_of_a_family(self, name):
         assert_same(*pair(Env, task_of(name), **EXACT))
         assert_same(*pair(VectorEnv, task_of(name), num_envs=3, max_episode_steps=4, **EXACT))
 
-    @pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+    @pytest.mark.parametrize("law", mostly_nightly(LAWS.values(), 7), ids=LAWS)
     def test_of_a_law(self, law):
         task = task_of("Lift", controller=law)
         assert_same(*pair(Env, task, **EXACT))
         assert_same(*pair(VectorEnv, task, num_envs=3, max_episode_steps=4, **EXACT))
 
-    @pytest.mark.parametrize("robot", ["UR5e", "Sawyer", "IIWA", "Kinova3", "Jaco"])
+    @pytest.mark.parametrize(
+        "robot", mostly_nightly(["UR5e", "Sawyer", "IIWA", "Kinova3", "Jaco"], 5)
+    )
     def test_of_a_robot(self, robot):
         assert_same(*pair(VectorEnv, task_of("Lift", robot=robot), num_envs=2, **EXACT))
 
@@ -108,7 +111,7 @@ class TestTheSameBits:
     def test_of_a_torso_and_legs(self, robot):
         assert_same(*pair(VectorEnv, task_of("Lift", robot=robot), num_envs=2, **EXACT))
 
-    @pytest.mark.parametrize("threads", [1, 2, 3])
+    @pytest.mark.parametrize("threads", mostly_nightly([1, 2, 3], 3))
     def test_of_many_in_threads(self, threads):
         options = {"num_envs": 70, "threads": threads, **EXACT}
         assert_same(*pair(VectorEnv, task_of("Lift"), **options), steps=3)

@@ -41,7 +41,7 @@ CASES = list(itertools.product(registry.ids(), SETTINGS))
 
 
 @pytest.mark.parametrize(
-    ("id", "setting"), mostly_nightly(CASES, 5, [case for case in CASES if case[0] in QUICK])
+    ("id", "setting"), mostly_nightly(CASES, 20, [case for case in CASES if case[0] in QUICK])
 )
 def test_the_same_bits(id, setting):
     task, options = registered_task(id), SETTINGS[setting]

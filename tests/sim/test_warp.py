@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from helpers.lanes import lane, mostly_nightly
 from helpers.stateful_models import Remembering
 from helpers.suite import packaged_ids
 from helpers.toys import EPISODE, OPTIONS, EverySubstep, Probe
@@ -244,6 +245,7 @@ def test_starts_drawn_ahead_are_the_same_starts(threads):
         env.close()
 
 
+@lane(1, 3)
 def test_three_deterministic_runs_are_equal():
     runs = []
     for _ in range(3):
@@ -258,6 +260,7 @@ def test_three_deterministic_runs_are_equal():
     assert runs[0] == runs[1] == runs[2]
 
 
+@lane(0, 7)
 def test_all_measurements_on_a_device_in_a_small_form(tmp_path):
     file = tmp_path / "gpu.jsonl"
     command = [sys.executable, ROOT / "benchmarks" / "gpu.py", "--all", "--quick"]
@@ -352,7 +355,9 @@ def test_states_go_from_one_engine_to_the_other():
     theirs.close()
 
 
-@pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
+@pytest.mark.parametrize(
+    "mode", mostly_nightly([AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP], 2)
+)
 def test_a_diverging_world_ends_alone(mode):
     ours, theirs = (
         make("dmc/walker-walk-v0", nconmax=32, njmax=64, autoreset_mode=mode) for _ in range(2)
@@ -398,7 +403,7 @@ def test_divergence_raises_on_request():
     envs.close()
 
 
-@pytest.mark.parametrize("lacking", ["captures", "loops"])
+@pytest.mark.parametrize("lacking", mostly_nightly(["captures", "loops"], 2))
 def test_a_device_without_graphs_makes_the_same_steps(lacking, monkeypatch):
     """Kernels are launched one by one there, or loops run to their end."""
     usual = make(CART)
@@ -560,7 +565,7 @@ def test_more_worlds_than_there_is_memory_for_are_refused():
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("id", [CART, "dmc/walker-walk-v0"])
+@pytest.mark.parametrize("id", mostly_nightly([CART, "dmc/walker-walk-v0"], 2))
 def test_pictures_of_the_device_are_those_of_opengl(id):
     """Rays and OpenGL sample a pixel at other places: edges and stars differ."""
     pixels = {"camera": [0, 1], "width": 64, "height": 48}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from helpers.lanes import lane
 from helpers.suite import IDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -254,7 +255,7 @@ def test_rates_are_compared_within_a_turn_with_the_best() -> None:
     assert rates.ratios(measured) == {"recipe": 2.0, "recipe, bfloat16": 4.0, "plain": 2.0}
 
 
-@pytest.mark.slow
+@lane(0, 5)
 @pytest.mark.torch
 def test_quick_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("stable_baselines3")

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from helpers import training_runs
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import ID, assert_equal, mjgym_, weights
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train import comparison, evaluation, metrics
@@ -31,13 +32,19 @@ def trainer(folder, *settings, algorithm="td3", **given):
 
 @pytest.mark.parametrize(
     ("algorithm", "settings"),
-    [
-        ("td3", ("critic=quantile", "discounting=hyperbolic", "heads=3", "n_step=5", "history=4")),
-        ("td3", ("layer_norm=false", "normalize_observations=false", "stagger=false")),
-        ("d4pg", ("exploration={gaussian: 1, parameter: 1, none: 1}", "noise_schedule=linear")),
-        ("ddpg", ("ensemble=[{history: 1}, {history: 4, critic: quantile}]", "critic=mean")),
-        ("sac", ("critic=categorical", "n_step=3", "history=3")),
-    ],
+    mostly_nightly(
+        [
+            (
+                "td3",
+                ("critic=quantile", "discounting=hyperbolic", "heads=3", "n_step=5", "history=4"),
+            ),
+            ("td3", ("layer_norm=false", "normalize_observations=false", "stagger=false")),
+            ("d4pg", ("exploration={gaussian: 1, parameter: 1, none: 1}", "noise_schedule=linear")),
+            ("ddpg", ("ensemble=[{history: 1}, {history: 4, critic: quantile}]", "critic=mean")),
+            ("sac", ("critic=categorical", "n_step=3", "history=3")),
+        ],
+        5,
+    ),
     ids=str,
 )
 def test_every_switch_trains(algorithm, settings, tmp_path):

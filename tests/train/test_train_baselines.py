@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.lanes import lane
 from helpers.suite import packaged_ids
 from helpers.training_runs import ID, mjgym_
 from mjgym.policies import trained
@@ -92,7 +93,7 @@ def test_scores_are_normalised_by_random_actions_and_the_bundled_policy():
     assert found["normalized"] == pytest.approx(baselines.normalized(ID, found["mean"]))
 
 
-@pytest.mark.slow
+@lane(1, 5)
 def test_offline_sets_of_a_task_and_what_is_learned_from_them(tmp_path, monkeypatch):
     """By the script, whose commands run here, with tiny budgets; nothing is made again."""
     pytest.importorskip("h5py")

@@ -11,7 +11,7 @@ from torch.distributions import Categorical, Independent, MixtureSameFamily, Nor
 
 from helpers import demonstrated, training_runs
 from helpers.demonstrated import STEPS, Dataset
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.training_runs import interrupted, mjgym_
 from mjgym import datasets
 from mjgym.cli.policy_option import spaces_complaint
@@ -359,7 +359,8 @@ class TestRun:
         made.close()
 
     @pytest.mark.parametrize(
-        ("algorithm", "setting"), [("td3_bc", "alpha=0.1"), ("iql", "expectile=0.7")]
+        ("algorithm", "setting"),
+        mostly_nightly([("td3_bc", "alpha=0.1"), ("iql", "expectile=0.7")], 2),
     )
     def test_offline_learning_succeeds(self, algorithm, setting, known, tmp_path):
         own = ("hidden=[64,64]", "evaluation_episodes=20", "learning_rate=0.003", "batch_size=128")

@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("numba")
 
 from helpers import training_runs  # noqa: E402
+from helpers.lanes import mostly_nightly  # noqa: E402
 from mjgym.policies.run_errors import ConfigError, DivergedError  # noqa: E402
 from mjgym_train.learn import algorithms, engines  # noqa: E402
 from mjgym_train.learn.buffer import Batch  # noqa: E402
@@ -84,7 +85,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), CASES)
+@pytest.mark.parametrize(("algorithm", "critic", "norm", "others"), mostly_nightly(CASES, 5))
 def test_updates_are_pytorchs(algorithm, critic, norm, others):
     """Twenty updates leave every weight where PyTorch's leave it, and report the same losses."""
     agent = agent_of(algorithm, critic=critic, layer_norm=norm, **others)

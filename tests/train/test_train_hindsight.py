@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.places import SCRIPTS
 from helpers.stories import Story, assert_same_batch
 from helpers.training_runs import assert_equal, interrupted, trainer
@@ -147,7 +147,7 @@ def test_goals_that_never_vary_have_a_deviation(tmp_path):
     assert (deviation[-3:-1] > 0.03).all()
 
 
-@pytest.mark.slow
+@lane(3, 5)
 @pytest.mark.usefixtures("own_ids")
 def test_learns_a_sparse_reach(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(SCRIPTS / "examples")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policy
 from mjgym.policies import trained
@@ -389,7 +390,7 @@ class TestDamage:
     """Each command takes what it does not need as damaged, and names what it does."""
 
     @pytest.mark.parametrize("name", FILES)
-    @pytest.mark.parametrize("how", ["cut", "flipped", "keys"])
+    @pytest.mark.parametrize("how", mostly_nightly(["cut", "flipped", "keys"], 3))
     def test_resume(self, run, name, how):
         damaged(run / name, how)
         before = content(run)
@@ -426,7 +427,7 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
+@pytest.mark.parametrize("name", mostly_nightly(NONSENSE, 4))
 def test_files_of_another_shape_are_named(run, name):
     (run / "evaluation.json").write_text('{"mean": 1.0, "returns": [1.0], "seeds": [0]}')
     for content in NONSENSE[name]:

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from helpers import training_runs
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import ID, SMALL, assert_equal, interrupted, mjgym_, weights
 from mjgym.cli.policy_option import load_policy
 from mjgym.policies.run_errors import ConfigError, DivergedError
@@ -219,8 +220,7 @@ class TestUpdates:
         )
         assert np.allclose(first, wanted, atol=1e-6)
 
-    @pytest.mark.slow
-    @pytest.mark.parametrize("name", ["ppo", "a2c"])
+    @pytest.mark.parametrize("name", mostly_nightly(["ppo", "a2c"], 2))
     def test_learns_which_action_pays(self, name):
         """A bandit: the reward is the lower the further the action is from 0.6, -0.3."""
         cls = algorithms.find(name)

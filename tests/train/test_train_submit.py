@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from helpers.lanes import mostly_nightly
 from helpers.small_process import run_small
 from helpers.training_runs import ID, mjgym_
 
@@ -282,7 +283,7 @@ def _without(file: Path) -> None:
 
 
 class TestRefused:
-    @pytest.mark.parametrize("what", REFUSED)
+    @pytest.mark.parametrize("what", mostly_nightly(REFUSED, 7))
     def test_says_what_differs(self, run, what):
         change, message = REFUSED[what]
         change(run)

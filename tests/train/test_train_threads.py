@@ -11,6 +11,7 @@ import pytest
 import threadpoolctl
 
 from helpers import training_runs
+from helpers.lanes import lane, mostly_nightly
 from mjgym.util.packaged import assets
 from mjgym_train.config import read
 from mjgym_train.learn import algorithms, thread_pools
@@ -88,8 +89,7 @@ def test_a_run_whose_rate_halves_says_so_once(tmp_path):
     trainer.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("given", [{}, {"OMP_NUM_THREADS": "2"}])
+@pytest.mark.parametrize("given", mostly_nightly([{}, {"OMP_NUM_THREADS": "2"}], 2))
 def test_commands_have_one_thread_unless_the_user_says_otherwise(given, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
@@ -107,6 +107,7 @@ def test_commands_have_one_thread_unless_the_user_says_otherwise(given, monkeypa
     assert set(json.loads(done.stdout.splitlines()[-1])) == {2 if given else 1}
 
 
+@lane(4, 5)
 @pytest.mark.compiled
 @pytest.mark.usefixtures("two_threads")
 def test_beside_spinning_processes_a_run_computes_in_one_thread(tmp_path):

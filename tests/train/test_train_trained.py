@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from mjgym.cli import task_arguments
 from mjgym.cli.policy_option import arguments_for, load_policy, spaces_complaint
 from mjgym.policies import trained
@@ -62,9 +62,7 @@ class TestOfThePackage:
     @pytest.mark.parametrize(
         ("id", "pixels"),
         [
-            pytest.param(
-                id, pixels, marks=[pytest.mark.gl] * pixels + [pytest.mark.slow] * (i % 6 > 0)
-            )
+            pytest.param(id, pixels, marks=[pytest.mark.gl] * pixels + [lane(i)] * (i % 6 > 0))
             for i, (id, pixels) in enumerate(trained.every())
         ],
     )
@@ -124,7 +122,7 @@ class TestOfThePackage:
     def test_one_by_images_earns_what_it_says(self, id):
         assert_scores(id, SEEDS, pixels=True)
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 4, IDS[:1]))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, IDS[:1]))
     def test_earns_what_it_says(self, id):
         assert_scores(id, SEEDS)
 
@@ -269,6 +267,7 @@ class TestBundling:
         with pytest.raises(RefusedError, match="trained with swingup=True, here swingup=False"):
             bundle_policy.bundled(run.path)
 
+    @lane(1, 7)
     @pytest.mark.gl
     def test_one_that_acts_by_images_has_a_place_beside(self, tmp_path, monkeypatch):
         score = bundle_policy._score

@@ -449,7 +449,7 @@ class TestEqualsACompiledModel:
             assert np.array_equal(ours, theirs)
         assert np.array_equal(ours, rollout(plain)) != moves
 
-    @pytest.mark.parametrize("key", mostly_nightly(EQUAL, 3, 8))
+    @pytest.mark.parametrize("key", mostly_nightly(EQUAL, 7, 8))
     def test_a_batch_moves_with_its_own_numbers(self, key):
         """Each simulation takes the varied field and all that follows from it, flags included."""
         value, _ = EQUAL[key]
@@ -661,7 +661,7 @@ def sorted_info(info):
 
 
 class TestTenIds:
-    @pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 4, 8))
+    @pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 7, 8))
     def test_a_batch_equals_single_environments(self, id, mode):
         """Bit for bit over several episodes, `info` included."""
         kwargs = {"vary": IDS[id], "dtype": "float64", "max_episode_steps": LIMIT}
@@ -688,7 +688,7 @@ class TestTenIds:
         ours.close()
         sync.close()
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
     def test_the_models_hold_what_info_says(self, id):
         keys = IDS[id]
         env = gymnasium.make(id, vary=keys)
@@ -711,7 +711,7 @@ class TestTenIds:
             )
             assert within(infos, "variation")[f"_{part.key}"].all()
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
     def test_seeds(self, id):
         make = {"num_envs": 3, "vary": IDS[id], "max_episode_steps": LIMIT}
         envs, others = (gymnasium.make_vec(id, **make) for _ in range(2))
@@ -739,7 +739,7 @@ class TestTenIds:
         assert any(not equal(first[0][k][0], first[0][k][1]) for k in random)
         assert any(not equal(first[0][k][0], first[1][k][0]) for k in random)
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
     def test_starts_are_those_of_the_plain_id(self, id):
         """What is drawn for the model takes nothing from the generator of the starts."""
         keys = {"opt.gravity[0]": Normal(0, 0.1)}  # nothing that a start depends on
@@ -753,7 +753,7 @@ class TestTenIds:
             states = [e.unwrapped.np_random.bit_generator.state for e in (plain, varied)]
             assert states[0] == states[1]
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
     def test_nothing_is_compiled_after_make(self, id):
         make = {"vary": IDS[id], "max_episode_steps": 2}
         env, envs = gymnasium.make(id, **make), gymnasium.make_vec(id, num_envs=2, **make)
@@ -767,7 +767,7 @@ class TestTenIds:
 
 
 class TestStates:
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 3, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
     def test_go_on_bit_for_bit(self, id):
         """The next episodes' draws included; in another slot, and in a single environment too."""
         kwargs = {"vary": IDS[id], "dtype": "float64"}
@@ -1261,7 +1261,7 @@ class TestPictures:
         "hfield_data": ("still", Sequence([[0.0] * 8 + [1.0], [1.0, 0.3] + [0.0] * 7])),
     }
 
-    @pytest.mark.parametrize("key", SEEN)
+    @pytest.mark.parametrize("key", mostly_nightly(SEEN, 6))
     def test_show_what_varies(self, key):
         camera, value = self.SEEN[key]
         single, batch = rigs({key: value}, n=2, width=120, height=90)

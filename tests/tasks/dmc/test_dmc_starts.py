@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.suite import (
     COUNTED,
     IDS,
@@ -49,8 +49,7 @@ def test_starts_equal_the_recorded_ones(id):
             assert relative_error(ours, recorded) <= 1e-9, (field, statistic)
 
 
-@pytest.mark.parametrize("id", IDS)
-@pytest.mark.slow
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 7))
 def test_starts_are_distributed_as_the_recorded_ones(id):
     """With Gymnasium's generator, mean and spread agree within sampling error."""
     record = transitions(id.removeprefix("dmc/").removesuffix("-v0"), "random")

@@ -120,7 +120,7 @@ def test_keyword_arguments_have_their_names_and_defaults(id):
 
 @pytest.mark.parametrize(
     ("id", "name", "value"),
-    mostly_nightly(CASES, 3),
+    mostly_nightly(CASES, 7),
     ids=lambda x: str(x).removeprefix("gymnasium/"),
 )
 def test_each_keyword_away_from_its_default(id, name, value, tmp_path):

@@ -5,7 +5,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.legged_records import Errors, Placed, assert_noise, assert_options, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -505,8 +505,7 @@ def test_published_variations_are_those_of_the_settings(replayed_flat):
     envs.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", mostly_nightly(CASES, 4))
 def test_noise_is_the_published_one(case):
     largest = {"base_lin_vel": 0.5, "base_ang_vel": 0.2, "projected_gravity": 0.05,
                "joint_pos": 0.01, "joint_vel": 1.5, "height_scan": 0.02}  # fmt: skip

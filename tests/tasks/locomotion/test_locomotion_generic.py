@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.described import OFFSET, PROMISES, entries
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from helpers.places import BENCHMARKS, DATA
 from helpers.rollouts import actions_for, equal, row
 from helpers.suite import gymnasium_checker
@@ -47,7 +47,7 @@ CASES = [(id, {}) for id in IDS] + [
 PARAMETERS = [
     pytest.param(
         (id, fields),
-        marks=pytest.mark.slow if i % 6 or fields else (),
+        marks=lane(i) if i % 6 or fields else (),
         id=f"{id} {fields or ''}".strip(),
     )
     for i, (id, fields) in enumerate(CASES)
@@ -198,9 +198,9 @@ def test_feet_are_the_parts_that_may_touch_the_ground_in_the_record(walker):
 # Any walker in any arena.
 
 WALKERS = (*RECORDS, "helpers.extending.hexapod:Hexapod")
-# Each walker and each task once, and the other pairs in the slow lane.
+# Each walker and each task once, and a part of the other pairs each day.
 PAIRS = [
-    pytest.param(id, walker, marks=() if i % len(WALKERS) == j else pytest.mark.slow)
+    pytest.param(id, walker, marks=() if i % len(WALKERS) == j else lane(i + j, 7))
     for i, id in enumerate(
         (
             "locomotion/cmu_humanoid-run_walls-v0",
@@ -342,7 +342,7 @@ EYES = [
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("id", EYES)
+@pytest.mark.parametrize("id", mostly_nightly(EYES, 4))
 def test_a_walker_sees_with_its_own_camera(id):
     env = gymnasium.make(id, observation="dict+pixels", render_quality="fast")
     key = "walker/egocentric_camera"
@@ -393,7 +393,7 @@ def test_a_walker_does_not_see_its_own_head(id, fields):
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("id", EYES)
+@pytest.mark.parametrize("id", mostly_nightly(EYES, 4))
 def test_pictures_of_a_batch_equal_those_of_single_envs(id):
     kwargs = {"observation": "dict+pixels", "render_quality": "fast", "max_episode_steps": 3}
     envs = gymnasium.make_vec(id, num_envs=3, **kwargs)

@@ -17,7 +17,7 @@ TEXTURES = 1_000_000  # bytes of all that a model has
 
 @pytest.mark.gl
 @pytest.mark.parametrize(
-    ("id", "quality"), mostly_nightly(itertools.product(IDS, ("fast", "reference")), 3)
+    ("id", "quality"), mostly_nightly(itertools.product(IDS, ("fast", "reference")), 7)
 )
 def test_skies_and_walls(id, quality):
     env = gymnasium.make(id, render_quality=quality).unwrapped
@@ -48,8 +48,7 @@ def test_the_floor_is_seen_from_high_above(id):
     env.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_nightly(IDS, 7))
 def test_textures_are_small(id):
     model = registered_task(id).model().compile()
     assert 0 < model.tex_data.nbytes < TEXTURES

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.manipulation_records import NAMES, id_of, tasks
 from helpers.rollouts import equal
 from mjgym import registry
@@ -80,7 +80,7 @@ def test_many_bricks_take_little_memory(name):
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("id", VISION)
+@pytest.mark.parametrize("id", mostly_nightly(VISION, 6))
 def test_a_vision_id_shows_the_picture_and_the_robot_alone(id):
     env = gymnasium.make(id, render_quality="fast")
     twin = gymnasium.make(id.replace("_vision-", "_features-"), observation="dict")

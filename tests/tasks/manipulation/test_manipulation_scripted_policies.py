@@ -34,7 +34,7 @@ SOLVED = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_nightly(SOLVED, 3))
+@pytest.mark.parametrize("name", mostly_nightly(SOLVED, 5))
 def test_script_solves_its_task(name):
     rewards = assert_solves(make_task(name), *SOLVED[name])
     assert rewards == pytest.approx(1, abs=0.01)

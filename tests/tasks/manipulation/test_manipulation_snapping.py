@@ -19,7 +19,7 @@ Measured (MuJoCo 4.0.0; a brick weighs 0.12 N):
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.manipulation_records import paid
 from mjgym.resets import put
 from mjgym.rotations import about_z
@@ -178,9 +178,8 @@ def test_a_gentle_touch_does_not_do():
     assert pair.reward < 0.1
 
 
-@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("axis", mostly_nightly(range(3), 3))
 @pytest.mark.parametrize(("amplitude", "frequency"), [(0.02, 3.0), (0.03, 4.0)])
-@pytest.mark.slow
 def test_a_pair_stays_together_when_lifted_and_shaken(axis, amplitude, frequency):
     pair = Pair(free=True, lifted=ON_STUDS)
     pair.press()

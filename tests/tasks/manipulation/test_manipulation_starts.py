@@ -60,8 +60,7 @@ def test_the_statistic_sees_differences():
     assert apart(a, b / 2) > STATISTIC
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_nightly(NAMES, 6))
 def test_starts_are_spread_as_the_recorded_ones(name):
     record = Record(name).arrays
     recorded = np.concatenate([record["reset_qpos"], record["start_qpos"]])
@@ -81,8 +80,7 @@ def test_starts_are_spread_as_the_recorded_ones(name):
     env.close()
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_nightly(NAMES, 6))
 def test_tools_point_down_within_their_area_and_fingers_are_open_by_any_amount(name):
     box = tasks()[name]["parameters"]["tcp_box"]
     openings = []
@@ -157,8 +155,9 @@ def test_none_of_many_starts_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, 1000 if name.startswith("place") else MANY)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in STACKS if name.startswith("stack")])
+@pytest.mark.parametrize(
+    "name", mostly_nightly([name for name in STACKS if name.startswith("stack")], 4)
+)
 def test_orders_are_drawn_where_they_are_random(name):
     orders = {tuple(env.data.userdata.astype(int)) for env in starts(name, FEW)}
     if "random" in name:

@@ -38,7 +38,7 @@ FEW = [
     tuple(kind[i % len(kind)] for kind in (ROBOTS, GRIPPERS, CONTROLLERS))
     for i in range(max(len(ROBOTS), len(GRIPPERS)))
 ]
-few = pytest.mark.parametrize(("robot", "gripper", "controller"), mostly_nightly(FEW, 3))
+few = pytest.mark.parametrize(("robot", "gripper", "controller"), mostly_nightly(FEW, 6))
 
 
 def test_all_are_there():
@@ -82,7 +82,7 @@ STRONG = {"type": "JOINT_TORQUE", "output_max": 8.0, "output_min": -8.0}  # N m,
 GENTLE = {"type": "JOINT_VELOCITY", "kp": [20.0] * 7}  # N m s/rad
 STANDING = [robot for robot in ROBOTS if robot != "SpotWithArm"]  # which sinks to its knees
 PAIRS = mostly_nightly(
-    itertools.product(STANDING, CONTROLLERS), 3, [("Panda", name) for name in CONTROLLERS]
+    itertools.product(STANDING, CONTROLLERS), 7, [("Panda", name) for name in CONTROLLERS]
 )
 
 
@@ -133,7 +133,7 @@ HOLDING = [
 ]
 
 
-@pytest.mark.parametrize("gripper", HOLDING)
+@pytest.mark.parametrize("gripper", mostly_nightly(HOLDING, 6))
 def test_fingers_close_and_open_in_a_task(gripper):
     """The pads come nearer with 1 and go apart with -1, on an arm that is not the gripper's own."""
     env = Env(Lift(robot="Sawyer", gripper=gripper, start_noise=0.0), dtype="float64")

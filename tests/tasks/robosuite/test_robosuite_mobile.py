@@ -65,7 +65,7 @@ def test_it_turns_and_drives_sideways():
     assert abs(env.data.joint("mobilebase0_joint_torso_height").qpos[0] - 0.2) < 1e-3
 
 
-@pytest.mark.parametrize("id", mostly_nightly(registry.ids(namespace="robosuite"), 3))
+@pytest.mark.parametrize("id", mostly_nightly(registry.ids(namespace="robosuite"), 7))
 def test_every_task_takes_it(id):
     two = "TwoArm" in id
     robot = ("PandaOmron", "PandaOmron") if two else "PandaOmron"

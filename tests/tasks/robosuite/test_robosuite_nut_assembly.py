@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_nightly
 from helpers.robosuite_records import make_task
 from helpers.sorting_checks import (
     check_drawn,
@@ -30,8 +31,7 @@ TABLE = 0.82  # m
 RESTING = TABLE + 0.01  # m
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TOUCHING)
+@pytest.mark.parametrize("name", mostly_nightly(TOUCHING, 4))
 def test_observations_rewards_and_successes_are_the_recorded_ones(name):
     check_states(name, *TOUCHING[name])
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.robosuite_records import make_task
 from helpers.sorting_checks import (
     at_work,
@@ -45,8 +45,7 @@ QUARTERS = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TOUCHING)
+@pytest.mark.parametrize("name", mostly_nightly(TOUCHING, 6))
 def test_observations_rewards_and_successes_are_the_recorded_ones(name):
     check_states(name, *TOUCHING[name])
 

@@ -29,7 +29,7 @@ SOLVED = {
 }
 
 
-@pytest.mark.parametrize("name", mostly_nightly(SOLVED, 3))
+@pytest.mark.parametrize("name", mostly_nightly(SOLVED, 7))
 def test_script_solves_its_task(name):
     rewards = assert_solves(make_task(name), *SOLVED[name])
     if name == "Wipe":  # whose last spot is paid besides the clean table
@@ -39,7 +39,7 @@ def test_script_solves_its_task(name):
         assert rewards == pytest.approx(1, abs=0.1 if depth_counts else 1e-6)
 
 
-@pytest.mark.parametrize("robot", mostly_nightly(["Sawyer", "IIWA", "UR5e", "Kinova3", "XArm7"], 3))
+@pytest.mark.parametrize("robot", mostly_nightly(["Sawyer", "IIWA", "UR5e", "Kinova3", "XArm7"], 5))
 def test_script_lifts_with_other_robots(robot):
     """By the same law with another arm and another gripper, whose grasp is noticed as well."""
     envs = VectorEnv(make_task("Lift", robot=robot), 4, observation="dict", dtype="float64")
@@ -70,8 +70,7 @@ def test_script_knows_along_which_axis_the_fingers_close(robot):
     env.close()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SOLVED)
+@pytest.mark.parametrize("name", mostly_nightly(SOLVED, 6))
 def test_script_drives_one_environment_as_many(name):
     # ToolHang turns its frame late.
     assert_drives_one_as_many(make_task(name), steps=160 if name == "ToolHang" else 30)

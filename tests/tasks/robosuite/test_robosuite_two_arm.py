@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.compiling import nothing_compiled
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.robosuite_records import Record, make_task
 from mjgym import Env
 from mjgym.tasks.robosuite.hammers import Hammer, resize_hammer
@@ -221,21 +221,23 @@ def test_things_lie_in_their_bins():
 # Arrangements.
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "fields", "places"),
-    [
-        ("TwoArmLift", {}, [(0, -0.56, 90), (0, 0.56, -90)]),
-        ("TwoArmLift", {"arrangement": "parallel"}, [(-0.56, -0.25, 0), (-0.56, 0.25, 0)]),
-        ("TwoArmLift", {"robot": "Baxter"}, [(-0.66, 0, 0)]),
-        ("TwoArmPegInHole", {}, [(0, -0.6, 90), (0, 0.6, -90)]),
-        ("TwoArmPegInHole", {"arrangement": "parallel"}, [(-0.6, -0.25, 0), (-0.6, 0.25, 0)]),
-        ("TwoArmPegInHole", {"robot": "Baxter"}, [(-0.29, 0, 0)]),
-        ("TwoArmHandover", {}, [(0, -0.81, 90), (0, 0.81, -90)]),
-        ("TwoArmHandover", {"arrangement": "parallel"}, [(-0.56, -0.6, 0), (-0.56, 0.6, 0)]),
-        ("TwoArmTransport", {}, [(0, -0.81, 90), (0, 0.81, -90)]),
-        ("TwoArmTransport", {"robot": "Baxter"}, [(-0.66, 0, 0)]),
-    ],
+    mostly_nightly(
+        [
+            ("TwoArmLift", {}, [(0, -0.56, 90), (0, 0.56, -90)]),
+            ("TwoArmLift", {"arrangement": "parallel"}, [(-0.56, -0.25, 0), (-0.56, 0.25, 0)]),
+            ("TwoArmLift", {"robot": "Baxter"}, [(-0.66, 0, 0)]),
+            ("TwoArmPegInHole", {}, [(0, -0.6, 90), (0, 0.6, -90)]),
+            ("TwoArmPegInHole", {"arrangement": "parallel"}, [(-0.6, -0.25, 0), (-0.6, 0.25, 0)]),
+            ("TwoArmPegInHole", {"robot": "Baxter"}, [(-0.29, 0, 0)]),
+            ("TwoArmHandover", {}, [(0, -0.81, 90), (0, 0.81, -90)]),
+            ("TwoArmHandover", {"arrangement": "parallel"}, [(-0.56, -0.6, 0), (-0.56, 0.6, 0)]),
+            ("TwoArmTransport", {}, [(0, -0.81, 90), (0, 0.81, -90)]),
+            ("TwoArmTransport", {"robot": "Baxter"}, [(-0.66, 0, 0)]),
+        ],
+        5,
+    ),
     ids=str,
 )
 def test_robots_stand_where_they_are_published_to(name, fields, places):

@@ -56,7 +56,7 @@ def make(id="robosuite/Lift-v0", **options):
     return gymnasium.make(id, disable_env_checker=True, **options).unwrapped
 
 
-@pytest.fixture(scope="module", params=RECORDS)
+@pytest.fixture(scope="module", params=mostly_nightly(RECORDS, 5))
 def pair(request):
     robot, options = RECORDS[request.param]
     env = make(robot=robot, **options)
@@ -152,7 +152,7 @@ IDS = registry.ids(namespace="robosuite")
 OF_CLASSES = sorted({registry.registration(id).task_class: id for id in IDS}.values())
 
 
-@pytest.mark.parametrize(("i", "id"), mostly_nightly(enumerate(OF_CLASSES), 3))
+@pytest.mark.parametrize(("i", "id"), mostly_nightly(enumerate(OF_CLASSES), 5))
 def test_every_task_takes_one_of_them(i, id):
     robot = ROBOTS[i % len(ROBOTS)]
     two = "TwoArm" in id and len(arms.find(robot).limbs) == 1
