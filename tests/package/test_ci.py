@@ -13,13 +13,14 @@ PROGRAM = r"""
 set -euo pipefail
 work=$PWD; noted=cache/good/v/cache; mkdir -p .ci "$noted"; touch failed again .ci/flaky.txt
 cp "$FLAKY" .ci/flaky.txt
-for name in lane layer tests again lane_in; do eval "$(sed -n "/^$name() {/,/^}/p" "$RUN")"; done
+for name in lane layer none_at_night tests again lane_in; do eval "$(sed -n "/^$name() {/,/^}/p" "$RUN")"; done
 python3() { mkdir -p "$3/bin"; echo "VIRTUAL_ENV=$3" >"$3/bin/activate"; }
 install() { [ "$1" != absent ]; }
 python() {
   case "$*" in
     "-c "*) echo "$PWD" ;;
     "- "*) [ -e "$2" ] && cat "$2" || echo "a whole lane" ;;
+    *empty*) return 5 ;;
     *"-n 0"*) echo "again $*"; [[ "$*" != *broken* ]] ;;
     *) echo "tested $*"
        [[ "$*" != *busy* ]] || echo a.py::test_b >"$noted/lastfailed"
@@ -34,13 +35,16 @@ eval "$(sed -n '/^while read/,$p' "$RUN")"
 """
 
 
-def ci(tmp_path, lanes, flaky=""):
+def ci(tmp_path, lanes, flaky="", night=""):
     (tmp_path / "flaky").write_text(flaky)
     (tmp_path / "run").mkdir()
     done = subprocess.run(
         ["bash", "-c", PROGRAM],
         cwd=tmp_path / "run",
-        env={"PATH": "/usr/bin:/bin", "RUN": RUN, "LANES": lanes, "FLAKY": tmp_path / "flaky"},
+        env={
+            **{"PATH": "/usr/bin:/bin", "RUN": RUN, "LANES": lanes, "FLAKY": tmp_path / "flaky"},
+            "night": night,
+        },
         capture_output=True,
         text=True,
         check=False,
@@ -76,3 +80,10 @@ def test_what_passes_alone_is_named(tmp_path, lane, named):
     status, said, _ = ci(tmp_path, f"good:{lane}")
     assert status == 0, said
     assert f"== flaky: 1\n{named}\n" in said
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+@pytest.mark.parametrize(("night", "expected"), [("nightly", 0), ("", 1)])
+def test_a_lane_without_tests_fails_by_day(tmp_path, night, expected):
+    status, said, _ = ci(tmp_path, "good:empty", night=night)
+    assert status == expected, said
