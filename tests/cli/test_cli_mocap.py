@@ -88,6 +88,7 @@ class TestGallery:
         assert mjgym_("gallery", BROWSER=str(browser)).stdout.strip() == str(page)
         assert browser.with_name("opened").read_text() == f"{page.as_uri()}\n"
 
+    @pytest.mark.slow
     @pytest.mark.skipif(sys.platform != "linux", reason="other systems always have a browser")
     def test_without_a_browser_it_says_how_to_serve_the_page(self):
         nothing = dict.fromkeys(("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"), "")

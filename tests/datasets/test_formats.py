@@ -64,7 +64,9 @@ FAST = {"render_quality": "fast"}
     "kwargs",
     [
         {},
-        {"observation": "dict", "dtype": "float64", "robot": "Sawyer"},
+        pytest.param(
+            {"observation": "dict", "dtype": "float64", "robot": "Sawyer"}, marks=pytest.mark.slow
+        ),
         pytest.param(
             {"observation": "dict+pixels", "pixels": PICTURES, **FAST},
             marks=pytest.mark.gl,
@@ -217,6 +219,7 @@ def test_a_dataset_goes_round_all_formats(name):
     assert "there is a file 'end.hdf5'" in said
 
 
+@pytest.mark.slow
 @needs_h5py
 def test_an_episode_that_does_not_fit_itself_is_not_written(name):
     env = gymnasium.make(ID)
@@ -301,7 +304,7 @@ OTHERS = {
 
 
 @needs_h5py
-@pytest.mark.parametrize(("kwargs", "message"), mostly_slow(OTHERS.values(), 3), ids=OTHERS)
+@pytest.mark.parametrize(("kwargs", "message"), mostly_slow(OTHERS.values(), 6), ids=OTHERS)
 def test_an_episode_of_another_environment_is_not_written(name, kwargs, message, tmp_path):
     """Neither as the first one nor later, when a format would hold rows of two widths."""
     random_demos("other.hdf5", episodes=1, **{"observation": "dict", **kwargs})

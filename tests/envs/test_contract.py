@@ -126,7 +126,7 @@ def test_autoreset_equals_sync_vector_env(id, played):
     assert_autoreset_equals_sync_vector_env(id, *played)
 
 
-@pytest.mark.parametrize(("id", "mode"), mostly_slow(itertools.product(SOME, MODES), 4))
+@pytest.mark.parametrize(("id", "mode"), mostly_slow(itertools.product(SOME, MODES), 8))
 def test_a_batch_keeps_what_gymnasium_promises(id, mode):
     """Seeds, order, autoreset, partial reset, memory, closing."""
 

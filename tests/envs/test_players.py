@@ -36,7 +36,7 @@ def folded(value):
 
 
 @pytest.mark.parametrize("observation", mostly_slow(KINDS, 4))
-@pytest.mark.parametrize("id", mostly_slow(IDS, 6))
+@pytest.mark.parametrize("id", mostly_slow(IDS, 12))
 def test_spaces_hold_what_players_see_and_do(id, observation):
     envs = make(id, observation=observation)
     count = len(envs.unwrapped.task.players)

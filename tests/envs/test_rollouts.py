@@ -23,8 +23,6 @@ QUICK = (
     "dmc/lqr-lqr_6_2-v0",
     "dmc/walker-walk-v0",
     "dmc/finger-turn_hard-v0",
-    "manipulation/reach_site_features-v0",
-    "robosuite/Lift-v0",
 )
 
 

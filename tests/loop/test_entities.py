@@ -65,6 +65,7 @@ def test_the_check_finds_nothing(page):
     assert [f for f in findings if f.status != "pass"] == []
 
 
+@pytest.mark.slow
 def test_each_button_counts_its_own_presses(page):
     envs = gym.make_vec(OWN, num_envs=2, observation="dict")
     envs.reset(seed=0)

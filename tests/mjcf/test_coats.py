@@ -37,6 +37,7 @@ def test_a_coat_is_closed(furry):
     assert len(there) > 0.999 * len(edges)  # few are shared by four triangles
 
 
+@pytest.mark.slow
 def test_its_outside_is_outside(furry):
     _, model, _ = furry
     points, faces = _skin(model)

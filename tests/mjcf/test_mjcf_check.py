@@ -458,6 +458,7 @@ class TestGoodModels:
         assert re.search("<!-- .*--.* -->", SCENE)
         assert check(write(tmp_path, FILES)) == []
 
+    @pytest.mark.slow
     def test_bodies_as_deep_as_the_engine_takes_them(self, tmp_path):
         depth = 450
         body = '<body pos="0 0 .1"><joint/><geom size=".01"/>'

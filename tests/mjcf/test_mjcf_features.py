@@ -6,6 +6,7 @@ from pathlib import Path
 
 import mujoco
 import numpy as np
+import pytest
 
 from helpers.places import BENCHMARKS
 
@@ -53,6 +54,7 @@ mjcf.export(arena, "robot_in_arena")  # XML and files, for plain MuJoCo
 """
 
 
+@pytest.mark.slow
 def test_the_example_of_the_readme(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", EXAMPLE], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -13,7 +13,9 @@ PROGRAM = r"""
 set -euo pipefail
 work=$PWD; noted=cache/good/v/cache; mkdir -p .ci "$noted"; touch failed again .ci/flaky.txt
 cp "$FLAKY" .ci/flaky.txt
-for name in lane layer none_at_night tests again lane_in; do eval "$(sed -n "/^$name() {/,/^}/p" "$RUN")"; done
+for name in lane layer none_at_night tests again lane_in; do
+  eval "$(sed -n "/^$name() {/,/^}/p" "$RUN")"
+done
 python3() { mkdir -p "$3/bin"; echo "VIRTUAL_ENV=$3" >"$3/bin/activate"; }
 install() { [ "$1" != absent ]; }
 python() {

@@ -63,6 +63,7 @@ class TestTable:
         """
         assert fresh(program, folder=tmp_path).splitlines()[::2] == ["[]", "True False"]
 
+    @pytest.mark.slow
     def test_a_class_of_ones_own_cannot_take_a_packaged_id(self, tmp_path):
         (tmp_path / "own.py").write_text(
             "from dataclasses import dataclass\n"

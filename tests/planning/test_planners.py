@@ -100,7 +100,8 @@ def test_sampling_improves(name):
     assert planned - nothing > 0.5 * (optimal - nothing)
 
 
-@pytest.mark.parametrize("name", mostly_slow(planning.METHODS, ["mppi"]))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", planning.METHODS)
 def test_a_planner_acts(name):
     """The cart comes to the middle and stays about there."""
     env = mjgym.Env(toys.Cart())
@@ -192,6 +193,7 @@ def test_a_prior_is_among_the_candidates():
     assert np.array_equal(seen[1], env.step(best)[0])
 
 
+@pytest.mark.slow
 def test_a_prior_may_change_between_knots():
     """A plan of one knot is one force, which cannot both push the cart and hold it."""
     env = mjgym.Env(toys.Cart())

@@ -33,6 +33,7 @@ def robot_only(view):
     return robot_contacts(view, ARM, HAND)
 
 
+@pytest.mark.slow
 def test_random_poses_are_reached(view):
     rng = np.random.default_rng(0)
     low, high = ranges(view, JOINTS)

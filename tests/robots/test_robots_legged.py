@@ -233,6 +233,7 @@ def test_a_robot_in_degrees_has_its_ranges_in_radians():
     assert np.allclose(model.actuator_ctrlrange, np.stack([lower, upper], axis=1))
 
 
+@pytest.mark.slow
 def test_the_joysticks_robot_weighs_what_it_does_alone():
     alone, task = Plain().compiled, QuadrupedJoystick(robot=Plain())
     model = Env(task).model

@@ -80,6 +80,7 @@ def publish(tmp_path, monkeypatch):
     return write
 
 
+@pytest.mark.slow
 def test_a_biped_walks_in_the_tasks(publish):
     publish(text())
     robot = legged_robots.find("menagerie:unitree_h1")

@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from helpers.lanes import mostly_slow
 from mjgym_train.learn.mirror import joint_images, mirrors
 
 
@@ -45,7 +46,9 @@ def test_a_symmetric_robot_moves_as_its_image():
     assert same == pytest.approx(reward, abs=1e-6)
 
 
-@pytest.mark.parametrize("id", ["go1-velocity", "go2-velocity", "g1-velocity", "go1-tracking"])
+@pytest.mark.parametrize(
+    "id", mostly_slow(["go1-velocity", "go2-velocity", "g1-velocity", "go1-tracking"], 4)
+)
 def test_legged_robots(id):
     """Their inertias differ a little from side to side: a control step, not an episode."""
     commands = ({"command": (0.3, y, -2 * y)} for y in (0.2, -0.2))

@@ -160,6 +160,7 @@ class TestSchedule:
     def test_factors(self, schedule, wanted):
         assert self.factors(schedule) == pytest.approx([wanted(k) for k in range(15)])
 
+    @pytest.mark.slow
     def test_scales_all_noise(self):
         settings = {"noise_schedule": "linear", "noise_final": 0.1, "noise_steps": 1}
         body, explore = made(num_envs=200, exploration={"gaussian": 1, "parameter": 1}, **settings)

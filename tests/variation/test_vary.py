@@ -661,7 +661,7 @@ def sorted_info(info):
 
 
 class TestTenIds:
-    @pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 7, 8))
+    @pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 7, ID_AND_MODE[:1]))
     def test_a_batch_equals_single_environments(self, id, mode):
         """Bit for bit over several episodes, `info` included."""
         kwargs = {"vary": IDS[id], "dtype": "float64", "max_episode_steps": LIMIT}
@@ -688,7 +688,7 @@ class TestTenIds:
         ours.close()
         sync.close()
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, list(IDS)[:1]))
     def test_the_models_hold_what_info_says(self, id):
         keys = IDS[id]
         env = gymnasium.make(id, vary=keys)
@@ -711,7 +711,7 @@ class TestTenIds:
             )
             assert within(infos, "variation")[f"_{part.key}"].all()
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, list(IDS)[:1]))
     def test_seeds(self, id):
         make = {"num_envs": 3, "vary": IDS[id], "max_episode_steps": LIMIT}
         envs, others = (gymnasium.make_vec(id, **make) for _ in range(2))
@@ -739,7 +739,7 @@ class TestTenIds:
         assert any(not equal(first[0][k][0], first[0][k][1]) for k in random)
         assert any(not equal(first[0][k][0], first[1][k][0]) for k in random)
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, list(IDS)[:1]))
     def test_starts_are_those_of_the_plain_id(self, id):
         """What is drawn for the model takes nothing from the generator of the starts."""
         keys = {"opt.gravity[0]": Normal(0, 0.1)}  # nothing that a start depends on
@@ -753,7 +753,7 @@ class TestTenIds:
             states = [e.unwrapped.np_random.bit_generator.state for e in (plain, varied)]
             assert states[0] == states[1]
 
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, list(IDS)[:1]))
     def test_nothing_is_compiled_after_make(self, id):
         make = {"vary": IDS[id], "max_episode_steps": 2}
         env, envs = gymnasium.make(id, **make), gymnasium.make_vec(id, num_envs=2, **make)
@@ -767,7 +767,7 @@ class TestTenIds:
 
 
 class TestStates:
-    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, 8))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, list(IDS)[:1]))
     def test_go_on_bit_for_bit(self, id):
         """The next episodes' draws included; in another slot, and in a single environment too."""
         kwargs = {"vary": IDS[id], "dtype": "float64"}

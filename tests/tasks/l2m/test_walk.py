@@ -279,7 +279,8 @@ def test_sinks_differ_by_seed_and_not_else():
     env.close()
 
 
-@pytest.mark.parametrize("id", mostly_slow(["l2m/walk_forward-fast-v0", "l2m/walk_around-v0"], 2))
+@pytest.mark.slow
+@pytest.mark.parametrize("id", ["l2m/walk_forward-fast-v0", "l2m/walk_around-v0"])
 def test_the_centre_of_the_field_and_the_time(id):
     """Instead of the map: 100 numbers, of which the last 97 are the same."""
     small = gymnasium.make(id, seen_field="centre", dtype="float64", time_limit=0.04)

@@ -193,6 +193,7 @@ def test_terms_and_rewards_are_the_recorded_ones(replayed):
     assert len(counted) >= 13
 
 
+@pytest.mark.slow
 def test_terms_without_weight_have_the_published_formulae():
     """Playground records them as zeros; these are the formulae on what it did record."""
     names = ("lin_vel_z", "base_height", "torques", "action_rate", "energy", "dof_acc",

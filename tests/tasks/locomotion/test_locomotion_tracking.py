@@ -217,6 +217,7 @@ def test_every_frame_with_enough_after_it_is_a_start_and_as_likely_as_any_other(
     assert rng.limits == {len(wanted)}
 
 
+@pytest.mark.slow
 def test_from_start_begins_with_the_first_frame():
     env = make(from_start=True)
     clips = set()
@@ -476,6 +477,7 @@ def test_the_end_of_a_clip_is_the_success(reference):
         assert not terminated
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [True, False])
 def test_a_fall_ends_it_if_asked_for(ends, reference):
     env = make(ends_on_fall=ends).unwrapped

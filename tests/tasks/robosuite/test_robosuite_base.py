@@ -462,6 +462,7 @@ def test_every_number_is_described(name, fields):
     assert described["start"]
 
 
+@pytest.mark.slow
 def test_labels_are_the_engines_own_numbers():
     env = Env(Lift(), dtype="float64")
     env.reset(seed=0)

@@ -273,6 +273,7 @@ def test_arm_that_touches_the_table_is_a_fault_and_a_sponge_is_none():
     assert env.task.terminated(env.view)
 
 
+@pytest.mark.slow
 def test_colours_on_any_array_library():
     envs = VectorEnv(Wipe(), 2, dtype="float64")
     envs.reset(seed=0)
