@@ -633,6 +633,7 @@ def test_the_limit_is_that_of_the_arguments(examine):
     assert "10 steps, 0.2 s" in found["time limit"][0].reason
 
 
+@pytest.mark.slow
 def test_a_task_of_the_suite_passes():
     findings = checks.check("dmc/pendulum-swingup-v0", max_episode_steps=50)
     assert [f for f in findings if f.status != "pass"] == []

@@ -65,6 +65,7 @@ class TestCommand:
         assert result.exit_code == 0
         assert "2 of 2 ids are equal to the last bit" in result.stdout
 
+    @lane(3, 4)
     def test_it_names_what_differs(self, file, tmp_path):
         def change(arrays):
             arrays[f"{ARM}/scripted"][7:, 3] += 1e-9

@@ -96,6 +96,7 @@ def camera(id, steps, seed=0, **options):
     return picture
 
 
+@lane(2, 3)
 @gl
 def test_a_scripted_policy_ends_soon_after_success(tmp_path):
     out = tmp_path / "lift.gif"
@@ -166,6 +167,7 @@ class TestGif:
         assert sum(times) == 6 * 20  # where nothing moves, a frame stays for longer
         assert np.abs(frames[-1].astype(int) - camera("dmc/cartpole-swingup-v0", 10)).mean() < 3
 
+    @lane(1, 3)
     def test_episodes_have_seeds_of_their_own(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "3", "--episodes", "2", "--seed", "5", *SMALL)
@@ -258,6 +260,7 @@ class TestPng:
             assert np.array_equal(picture[y : y + 32, x : x + 48], wanted)
         assert not picture[32:, 48:].any()
 
+    @lane(0, 3)
     def test_camera_quality_arguments_and_reward(self, tmp_path):
         out = tmp_path / "x.png"
         size = ("--width", "48", "--height", "32", "--policy", "zero", "--steps", "0")

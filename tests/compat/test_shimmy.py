@@ -9,7 +9,7 @@ from mjgym import registry
 from mjgym_compat.shimmy import flat_order
 
 
-@pytest.mark.parametrize("id", mostly_nightly(registry.ids(namespace="dmc"), 7, 8))
+@pytest.mark.parametrize("id", mostly_nightly(registry.ids(namespace="dmc"), 7, 24))
 def test_is_that_of_a_flattened_dict(id):
     kept = gymnasium.make(id, observation="dict", dtype="float64")
     entries, _ = kept.reset(seed=0)

@@ -290,6 +290,7 @@ class Touchable(Decorated):
         v.body_contype[0] = v.body_conaffinity[0] = 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "geoms"), [(Decorated(), 3), (Decorated(seen="cap"), 6), (Touchable(), 6)]
 )

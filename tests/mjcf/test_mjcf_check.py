@@ -450,7 +450,7 @@ class TestUnreadable:
 
 
 class TestGoodModels:
-    @pytest.mark.parametrize("path", mostly_slow(MODELS, 4), ids=lambda p: p.stem)
+    @pytest.mark.parametrize("path", mostly_slow(MODELS, 12), ids=lambda p: p.stem)
     def test_of_this_package_have_no_problem(self, path):
         assert check(path) == []
 

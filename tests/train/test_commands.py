@@ -14,6 +14,7 @@ import commands
 ID = "legged/go1-velocity-v0"
 
 
+@pytest.mark.slow
 def test_standing_follows_no_fast_command():
     row = commands.measure(ID, "zero", 3, 2.0)
     assert (row.followed, row.fell) == (0, 0)

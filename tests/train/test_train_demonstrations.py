@@ -184,6 +184,7 @@ class TestLoss:
             torch.randn(count, 1, 3), torch.rand(count, 2, 2) * 2 - 1, there
         )
 
+    @pytest.mark.slow
     def test_deterministic_is_the_mean_distance(self):
         agent, drawn = self.agent("output=deterministic"), self.chunks()
         outputs = torch.randn(6, agent.means)
@@ -316,6 +317,7 @@ class TestPolicy:
         with pytest.raises(policy.PolicyError, match=said):
             policy.load(tmp_path / "policy.npz")
 
+    @pytest.mark.slow
     def test_an_episode_does_not_depend_on_the_one_before(self, recorded, known, tmp_path):
         made = trainer(tmp_path / "run", "history=2", steps=20)
         made.train()

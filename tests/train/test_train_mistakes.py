@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policy
 from mjgym.policies import trained
@@ -509,6 +509,7 @@ class TestEvaluate:
         assert named in refused(run, "evaluate", run, *words)
 
 
+@lane(3, 5)
 def test_a_full_disk(tmp_path):
     """Files cannot grow beyond some kB; the run ends with a sentence, and the checkpoint before."""
     program = (

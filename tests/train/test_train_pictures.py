@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from helpers import training_runs
+from helpers.lanes import lane
 from helpers.stories import Story
 from helpers.training_runs import SMALL, assert_equal, mjgym_, weights
 from mjgym.cli.policy_option import load_policy
@@ -245,6 +246,7 @@ class TestRuns:
         assert stored["observation"].dtype == torch.uint8
         assert len(stored["observation"].flatten(1).unique(dim=0)) > 20  # pictures, not a blank
 
+    @lane(0, 3)
     def test_goes_on_as_if_it_had_not_been_stopped(self, tmp_path):
         whole = trainer(tmp_path / "whole", steps=48)
         whole.train()
@@ -255,6 +257,7 @@ class TestRuns:
         rest.train()
         assert_equal(weights(whole), weights(rest))
 
+    @lane(1, 3)
     def test_the_commands(self, tmp_path):
         words = [*SMALL, *PIXELS, "--steps", 24, "--out", tmp_path / "run"]
         mjgym_("train", "td3", "cartpole-swingup", *words)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from helpers.lanes import lane
 from mjgym import registry
 from mjgym.cli.app import app
 from mjgym.policies.run_errors import RunError
@@ -85,7 +86,7 @@ class TestStatistics:
         low, high = statistics.mean_intervals(samples)
         assert ((low < 5) & (high > 5)).mean() == pytest.approx(0.95, abs=0.012)
 
-    @pytest.mark.slow
+    @lane(3, 4)
     @pytest.mark.parametrize(
         "statistic",
         [statistics.mean, pytest.param(statistics.interquartile_mean, marks=pytest.mark.slow)],

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from helpers.small_process import run_small
 from helpers.training_runs import ID, mjgym_
 
@@ -321,6 +321,7 @@ class TestRefused:
         assert "holds no run" in " ".join(done.stderr.split())
         assert not (tmp_path / "table").exists()
 
+    @lane(2, 4)
     def test_a_place_that_cannot_be_written_leaves_all_as_it_was(self, run, tmp_path):
         table = tmp_path / "table"
         entry = protocol.entry_of(run, SHORT)
@@ -409,6 +410,7 @@ def test_a_policy_of_a_table_earns_what_its_row_says(run, tmp_path) -> None:
 KEPT = sorted(path.with_suffix(".yaml") for path in score_table.FOLDER.rglob("*.npz"))
 
 
+@lane(0, 4)
 @pytest.mark.parametrize("about", KEPT[:1], ids=lambda path: path.stem)
 def test_a_policy_of_the_packaged_table_earns_what_its_row_says(about: Path) -> None:
     stated, found, deviation = rescored(score_table.FOLDER, about)

@@ -42,6 +42,7 @@ class TestBounds:
         assert bounds(0, 1.1, 0, 55, begun=True) == (0, 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["td3", "d4pg"])
 @pytest.mark.parametrize("new", [(-50.0, 250.0), (0.0, 300.0)])
 def test_what_has_been_learned_stays_when_a_support_grows(algorithm, new):

@@ -100,6 +100,7 @@ class TestOfThePackage:
         with pytest.raises(typer.BadParameter, match="it was trained with seen_field='sink'"):
             load_policy("trained", other)
 
+    @lane(3, 5)
     @pytest.mark.gl
     @pytest.mark.parametrize("id", BY_IMAGES)
     def test_one_by_images_acts_where_these_are_observed(self, id):
@@ -117,6 +118,7 @@ class TestOfThePackage:
         assert found["baselines"].keys() == {"random", "zero"}
         assert 0.0 <= found["mean"] <= 1000.0
 
+    @lane(2, 5)
     @pytest.mark.gl
     @pytest.mark.parametrize("id", BY_IMAGES)
     def test_one_by_images_earns_what_it_says(self, id):
@@ -127,7 +129,7 @@ class TestOfThePackage:
         assert_scores(id, SEEDS)
 
 
-@pytest.mark.slow
+@lane(1, 5)
 def test_one_earns_what_it_says_with_all_seeds():
     assert_scores("dmc/cheetah-run-v0", len(evaluation.SEEDS))
 
@@ -296,7 +298,7 @@ class TestBundling:
         assert "holds no run" in said[1]
         assert not (tmp_path / "policies").exists()
 
-    @pytest.mark.slow
+    @lane(0, 3)
     def test_the_score_tables_policies_are_bundled(self, tmp_path, capsys, monkeypatch):
         """With the score and origin of the table; not those that score another return."""
         scores, score = [], bundle_policy._score
@@ -390,6 +392,7 @@ class TestPlaying:
         assert np.array_equal(actions, run.policy()(observations))
         assert np.array_equal(actions[0], one(env.reset(seed=5)[0]))
 
+    @lane(4, 5)
     @pytest.mark.gl
     def test_it_is_filmed_without_torch_and_yaml(self, run, tmp_path, monkeypatch):
         shelf(monkeypatch, tmp_path / "policies", run)

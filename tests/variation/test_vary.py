@@ -14,7 +14,7 @@ from mujoco.batch import MODEL_FIELDS
 
 import mjgym
 from helpers.compiling import nothing_compiled
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from helpers.rollouts import actions_for, equal
 from helpers.suite import within
 from mjgym import mjcf
@@ -1277,6 +1277,7 @@ class TestPictures:
         for env in (single, batch, plain):
             env.close()
 
+    @lane(1, 3)
     def test_each_slot_shows_its_own(self):
         vary = {
             "geom_rgba[block]": colours.HSV(Uniform(), 1, 1),

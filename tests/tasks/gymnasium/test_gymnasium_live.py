@@ -17,7 +17,7 @@ from helpers.rollouts import equal
 from mjgym import registry
 
 IDS = registry.ids(namespace="gymnasium")
-QUICK = ["gymnasium/HalfCheetah-v5", "gymnasium/Hopper-v5"]
+QUICK = ["gymnasium/Hopper-v5"]
 every_id = pytest.mark.parametrize("id", mostly_slow(IDS, QUICK))
 
 # Keyword arguments of the classes, away from their defaults; some in two ways.
@@ -204,6 +204,7 @@ def test_the_middle_of_an_episode(id):
         env.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ["gymnasium/Ant-v5", "gymnasium/Reacher-v5"])
 def test_rollouts_and_snapshots_hold_what_lags(id):
     """From states in mid-episode, whose observations and first velocities lag behind them."""

@@ -79,6 +79,7 @@ class TestSkeleton:
         assert len(skeleton.free_coordinates()) == 14
         assert len(skeleton.free_coordinates(planar=True)) == 9
 
+    @pytest.mark.slow
     def test_bodies_are_where_they_are(self):
         assert worst(in_poses()["body_pos"], poses()["body_pos"] @ AXES.T) < 1e-9
 
@@ -224,6 +225,7 @@ class TestReplay:
                 assert off[slid].max() < 1e-3
                 assert off[~slid].max() < 0.005
 
+    @pytest.mark.slow
     def test_order_of_the_action(self, name):
         """The numbers of the action go to the muscles that their names say, all the time."""
         record, walker = episodes()[name], Walker.from_record(name)

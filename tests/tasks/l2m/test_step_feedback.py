@@ -156,6 +156,7 @@ def test_it_acts_the_same_in_every_direction():
     assert aside.course - straight.course == pytest.approx(angle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [1, -1])
 def test_the_course_turns_to_the_target(side):
     """Even behind it: to one side, at no more than the turn rate, within the lead."""

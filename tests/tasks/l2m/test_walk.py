@@ -221,6 +221,7 @@ def test_the_recorded_start_pose():
     env.close()
 
 
+@pytest.mark.slow
 def test_an_action_is_of_the_right_leg_then_of_the_left():
     """Each excitation moves the activation of its own muscle alone."""
     env = gymnasium.make("l2m/walk_forward-v0")

@@ -444,6 +444,7 @@ def test_a_range_goes_from_low_to_high():
 # Events, which are off by default.
 
 
+@pytest.mark.slow
 def test_pushes_change_the_velocity_of_the_root_in_world_axes():
     env = Env(published("go1", pushes=True), observation="dict", dtype="float64")
     env.reset(seed=0)
@@ -468,6 +469,7 @@ def test_pushes_change_the_velocity_of_the_root_in_world_axes():
     assert entries["push_number"] == 0
 
 
+@pytest.mark.slow
 def test_pushes_are_drawn_as_published():
     envs = VectorEnv(published("g1", pushes=True), num_envs=100)
     envs.reset(seed=0)
@@ -481,6 +483,7 @@ def test_pushes_are_drawn_as_published():
     envs.close()
 
 
+@pytest.mark.slow
 def test_published_variations_are_those_of_the_settings(replayed_flat):
     """Of the centre of mass and of friction; mjlab draws them once for each environment."""
     task, model = replayed_flat.task, replayed_flat.model

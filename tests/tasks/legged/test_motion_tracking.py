@@ -195,6 +195,7 @@ def test_an_episode_ends_when_the_end_of_a_limb_is_too_high():
 # Episodes.
 
 
+@pytest.mark.slow
 def test_starts_are_drawn_as_published():
     envs = VectorEnv(published(), num_envs=600)
     envs.reset(seed=0)
@@ -282,6 +283,7 @@ def test_noise_is_of_the_published_size():
     assert_noise(published(robot="go1", noise=True), published(robot="go1"), motion_tracking.NOISE)
 
 
+@pytest.mark.slow
 def test_published_variations_and_pushes():
     envs = VectorEnv(published(pushes=True), num_envs=300, vary="published")
     _, info = envs.reset(seed=0)
@@ -355,6 +357,7 @@ def in_mjlabs_form(trajectory, **changes):
     return {**arrays, "joint_vel": v[:, 6:], **changes}
 
 
+@pytest.mark.slow
 def test_a_motion_of_ones_own_is_followed(tmp_path):
     a_motion(timestep=0.01, frames=121).save(tmp_path / "rise.npz")
     np.savez(tmp_path / "mjlab.npz", **in_mjlabs_form(a_motion()))

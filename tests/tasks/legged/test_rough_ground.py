@@ -77,6 +77,7 @@ def test_heights_of_the_ground_are_those_that_rays_hit():
     assert np.ptp(heights) > 3
 
 
+@pytest.mark.slow
 def test_the_scan_turns_with_the_heading_and_sees_the_ground():
     env = begin(RoughVelocity(robot="go1"), 9, column("slope_up"))
     state = env.get_state()
@@ -144,6 +145,7 @@ def test_first_rows_and_columns_are_drawn_as_published():
     envs.close()
 
 
+@pytest.mark.slow
 def test_a_level_may_be_fixed():
     env = Env(RoughVelocity(robot="g1", level=7))
     env.reset(seed=3)

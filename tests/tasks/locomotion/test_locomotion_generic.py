@@ -21,7 +21,7 @@ IDS = registry.ids(namespace="locomotion")
 RODENT_TIMES = {"physics_timestep": 0.001, "control_timestep": 0.02}
 
 
-@pytest.mark.parametrize("id", IDS)
+@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
 def test_an_episode_has_the_published_number_of_steps(id):
     """The published tasks add up their clock until it has reached the limit."""
     env = gymnasium.make(id)

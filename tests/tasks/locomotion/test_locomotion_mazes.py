@@ -204,6 +204,7 @@ def test_mazes_of_other_settings_are_whole(shape, options):
         check_structure(maze)
 
 
+@pytest.mark.slow
 def test_two_rooms_that_face_each_other_have_one_doorway(mazes):
     for maze in mazes:
         for edges in edges_between_rooms(maze).values():

@@ -172,6 +172,7 @@ def test_a_trajectory_of_another_timestep_is_resampled(tmp_path):
     np.testing.assert_allclose(found.qvel[:, 0], 1.5, rtol=1e-9)  # 0.03 m in 0.02 s
 
 
+@pytest.mark.slow
 def test_the_smaller_humanoid_follows_smaller_clips(reference):
     small = references("", "cmu_humanoid", STEP)
     places = (1.2 * small.qpos[:, :2], reference.qpos[:, :2])

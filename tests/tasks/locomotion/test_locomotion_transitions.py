@@ -74,7 +74,7 @@ def assert_remembered(value, recorded, label):
     assert not value[recorded.size :].any(), label
 
 
-@pytest.mark.parametrize("name", mostly_slow(NAMES, 3))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 6))
 def test_single_env_reproduces_transitions(name):
     record = transitions(name)
     env = make(name)

@@ -154,7 +154,7 @@ def test_gripper_none_leaves_its_entries_and_its_action_away():
     assert env.action_space.shape == (6,)
 
 
-@pytest.mark.parametrize("frequency", [10, 20, 50, 500])
+@pytest.mark.parametrize("frequency", mostly_slow([10, 20, 50, 500], 4))
 def test_control_frequency(frequency):
     env = Env(Lift(control_frequency=frequency))
     env.reset(seed=0)

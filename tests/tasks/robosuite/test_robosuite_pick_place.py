@@ -164,6 +164,7 @@ def test_fingers_may_hold_two_objects_between_them():
     assert terms["hover"] > terms["lift"]
 
 
+@pytest.mark.slow
 def test_bins_can_stand_elsewhere():
     shift = np.array([0.05, 0.1, 0.03])
     task = PickPlace(bin2_pos=(0.15, 0.38, 0.83))

@@ -54,6 +54,7 @@ def test_script_lifts_with_other_robots(robot):
     envs.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robot", ["Panda", "Sawyer", "IIWA", "UR5e", "Kinova3", "XArm7"])
 def test_script_knows_along_which_axis_the_fingers_close(robot):
     task = make_task("Lift", robot=robot)

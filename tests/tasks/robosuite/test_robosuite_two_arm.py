@@ -85,7 +85,7 @@ def test_recorded_states_are_the_same_all_at_once(record):
     states.assert_same_all_at_once()
 
 
-@pytest.mark.parametrize("name", list(RESIZE))
+@pytest.mark.parametrize("name", mostly_slow(list(RESIZE), 3))
 def test_drawn_sizes_are_as_if_compiled_with_them(name):
     env = Env(make_task(name))
     env.reset(seed=4)

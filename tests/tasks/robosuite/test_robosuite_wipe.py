@@ -243,6 +243,7 @@ def test_spots_one_by_one():
 # Faults.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", [True, False])
 def test_joint_at_its_limit_is_a_fault(ends):
     env = Env(Wipe(reward_scale=None, early_terminations=ends), dtype="float64")

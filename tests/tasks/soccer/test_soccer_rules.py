@@ -406,6 +406,7 @@ def test_eleven_play_eleven():
     envs.close()
 
 
+@pytest.mark.slow
 def test_the_nearest_to_the_ball_is_so_in_space():
     """A player above the ball is not as near as it looks from above."""
     envs = gymnasium.make_vec(
