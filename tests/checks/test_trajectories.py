@@ -39,7 +39,7 @@ def command(*arguments):
 
 
 class TestTrajectories:
-    @pytest.mark.slow
+    @lane(0, 4)
     def test_actions_are_scripted_where_there_is_a_script(self):
         assert [kind for kind, _ in trajectories.trajectories(ARM)] == ["random", "scripted"]
         kinds = dict(trajectories.trajectories(POINT))

@@ -145,6 +145,7 @@ def test_mistakes_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["taken.hdf5"]
 
 
+@lane(2, 4)
 def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "many.hdf5"
     # It hears of Ctrl-C again, which a shell has programs in the background ignore.

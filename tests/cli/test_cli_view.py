@@ -859,6 +859,7 @@ class TestWindow:
         assert (actions[:, 0] > 0).any()
         assert actions[-1, 6] == 1.0
 
+    @lane(0, 3)
     @pytest.mark.usefixtures("display")
     def test_it_shows_what_is_asked_for_and_goes_along_with_a_viewpoint(self):
         done = subprocess.run(

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from helpers import commands
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
 from mjgym.cli.bench import measure
@@ -109,7 +109,7 @@ class TestOverwrite:
         rows = list(csv.DictReader((out / "metrics.csv").open()))
         assert {float(row["seed"]) for row in rows} == {2}
 
-    @pytest.mark.slow
+    @lane(2, 4)
     def test_keeps_the_old_run_where_the_new_one_cannot_begin(self, tmp_path):
         out = tmp_path / "run"
         assert run(*self.words(out)).exit_code == 0

@@ -11,7 +11,7 @@ from absl.testing import absltest
 from dm_env import test_utils
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.manipulation_records import NAMES
 from helpers.manipulation_records import tasks as manipulation_tasks
 from helpers.suite import TASKS, transitions
@@ -191,6 +191,7 @@ def test_locomotion_has_the_published_names():
     own.close()
 
 
+@lane(0, 4)
 @pytest.mark.gl
 def test_locomotion_sees_what_the_walker_sees():
     env = adapter.load_locomotion("rodent_escape_bowl", seed=0)

@@ -11,7 +11,7 @@ import pytest
 
 import mjgym_compat.robosuite as suite
 from helpers.compiling import nothing_compiled
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.robosuite_records import FOLDER, Record
 from mjgym_compat.robosuite import (
     load_composite_controller_config,
@@ -83,6 +83,7 @@ def test_two_arms_with_a_controller_until_the_horizon():
     env.close()
 
 
+@lane(0, 4)
 @pytest.mark.gl
 def test_pictures_are_upside_down_unless_asked():
     """In a process of its own, where OpenGL ends with it."""
@@ -114,6 +115,7 @@ assert suite.make("Lift", "Panda").reset()["agentview_image"].shape == (256, 256
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
+@lane(1, 4)
 @pytest.mark.display
 @pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs a display: apt-get install xvfb")
 def test_render_opens_a_window():

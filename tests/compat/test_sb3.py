@@ -11,7 +11,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from mjgym.variation import Uniform
 from mjgym_compat import sb3
 
@@ -272,7 +272,7 @@ def test_its_checker_takes_environments_with_goals_for_such(id, capsys):
     assert "GoalEnv" not in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@lane(0, 3)
 @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_hindsight_replay_relabels_on_a_batch(n):
     envs = sb3.make_vec(

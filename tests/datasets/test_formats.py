@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helpers.demonstrations import ID, PICTURES, random_demos, same
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError, Episode, Recording, journaled
@@ -327,7 +327,7 @@ def test_an_episode_of_another_environment_is_not_written(name, kwargs, message,
 
 @needs_h5py
 class TestBadFiles:
-    @pytest.mark.slow
+    @lane(1, 4)
     def test_what_is_whole_of_a_file_that_is_cut_off(self, tmp_path):
         random_demos("whole.hdf5", episodes=12)
         content = Path("whole.hdf5").read_bytes()

@@ -13,6 +13,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 import mjgym
+from helpers.lanes import lane
 from helpers.places import SCRIPTS
 from helpers.registered import ids_as_parameters
 from mjgym.cli.app import app
@@ -57,6 +58,7 @@ def test_a_body_that_is_not_there_is_named():
         mjgym.Env(Astray())
 
 
+@lane(1, 3)
 @pytest.mark.gl
 def test_render_draws_from_there_and_index_0_is_the_models():
     size = {"width": 48, "height": 32, "render_quality": "fast"}

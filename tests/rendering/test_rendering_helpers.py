@@ -108,6 +108,7 @@ def test_they_draw_what_one_process_draws(batch):
     helped.close()
 
 
+@lane(2, 3)
 def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
     alone = Renderer(batch[0].model, batch[1].model, "fast")
     overlay = Overlay.from_words(("inertia", "rangefinders", "frames"), {"site": range(6)})
@@ -156,6 +157,7 @@ def test_nothing_is_started_where_it_is_not_worth_it(batch, eager, monkeypatch):
     quick.close()
 
 
+@lane(1, 3)
 def test_closing_and_forgetting_end_them(batch, helped):
     before = processes(helped)
     assert all(map(runs, before))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from mujoco.introspect.structs import STRUCTS
 
+from helpers.lanes import lane
 from helpers.stateful_models import MODELS, drive
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import LATENT_FIELDS, STATE_FIELDS, state_dtype, state_fields
@@ -63,7 +64,7 @@ def arrays_that_matter(has):
     return matter
 
 
-@pytest.mark.slow
+@lane(0, 5)
 def test_the_arrays_that_matter_are_those_of_a_state():
     """Fails with a MuJoCo that remembers more than is known here."""
     matter = set().union(*map(arrays_that_matter, MODELS))

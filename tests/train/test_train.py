@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from helpers import training_runs
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from helpers.training_runs import ID, assert_equal, mjgym_, weights
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train import comparison, evaluation, metrics
@@ -428,7 +428,7 @@ class TestCommands:
         assert "was trained with 5" in " ".join(done.stderr.split())
 
 
-@pytest.mark.slow
+@lane(2, 3)
 def test_a_killed_run_goes_on(tmp_path):
     """SIGKILL, which leaves no time to save anything."""
     words = ["train", "td3", ID, *SMALL, "checkpoint_minutes=0.001", "--out", str(tmp_path / "run")]

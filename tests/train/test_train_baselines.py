@@ -41,7 +41,7 @@ def test_numbers_fit_together():
         assert row.steps > 0
 
 
-@pytest.mark.slow
+@lane(2, 4)
 @pytest.mark.parametrize("policy", baselines.POLICIES)
 def test_the_file_is_what_is_measured(policy):
     """On a task without contacts, whose numbers do not swing with the processor."""

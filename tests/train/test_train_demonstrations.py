@@ -11,7 +11,7 @@ from torch.distributions import Categorical, Independent, MixtureSameFamily, Nor
 
 from helpers import demonstrated, training_runs
 from helpers.demonstrated import STEPS, Dataset
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from helpers.training_runs import interrupted, mjgym_
 from mjgym import datasets
 from mjgym.cli.policy_option import spaces_complaint
@@ -331,6 +331,7 @@ class TestPolicy:
 
 @pytest.mark.slow
 class TestRun:
+    @lane(3, 5)
     @pytest.mark.parametrize(
         "settings",
         [(), ("network=gru", "history=6", "hidden=[32]", "output=mixture", "modes=2")],

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.stories import Story
 from helpers.training_runs import ID, SMALL_REPLAY, interrupted, mjgym_, trainer
 from mjgym.policies import network as policy
@@ -475,7 +475,7 @@ class TestMixtures:
         assert drawn_ == {0, 1, 2}
         assert torch.equal(agent.acting[3:], before[3:])
 
-    @pytest.mark.slow
+    @lane(1, 5)
     def test_a_run_goes_on_bit_for_bit(self, tmp_path):
         settings = (*SMALL_REPLAY, MIXED, "ensemble_acting=episodes")
         whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import lane
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, interrupted, trainer
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
@@ -91,7 +92,7 @@ def test_an_update_teaches_the_recurrent_unit(algorithm):
     assert (agent.memory.weight_hh_l0 - before).abs().max() > 1e-4
 
 
-@pytest.mark.slow
+@lane(2, 5)
 @pytest.mark.parametrize("algorithm", ["sac", "ppo"])
 def test_a_run_goes_on_bit_for_bit(algorithm, tmp_path):
     small = ("rollout_steps=15", "minibatch_size=20", "epochs=2")

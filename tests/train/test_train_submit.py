@@ -121,6 +121,7 @@ class TestAdded:
         assert len({row.config for row in rows}) == 1
         assert first.machine
 
+    @lane(3, 5)
     def test_files_beside_the_rows(self, run, tmp_path):
         table = tmp_path / "table"
         score_table.add(protocol.entry_of(run, SHORT), table)
