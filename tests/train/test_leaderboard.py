@@ -23,7 +23,11 @@ from mjgym_train.run import Run
 pytestmark = [pytest.mark.torch, pytest.mark.slow]
 
 ROWS = leaderboard.read()  # of the package
-IMAGES = {"observation": "pixels", "pixels": {"width": 32, "height": 32}}
+IMAGES = {
+    "observation": "pixels",
+    "pixels": {"width": 32, "height": 32},
+    "render_quality": "fast",
+}
 
 
 @pytest.fixture(scope="module")
@@ -62,10 +66,10 @@ def test_a_policy_is_taken_once(folder, submitted):
 
 @pytest.mark.gl
 def test_a_run_from_images_is_scored_from_images(tmp_path, monkeypatch):
-    monkeypatch.setattr(leaderboard, "EPISODES", 2)
-    words = [*SMALL_REPLAY, "channels=4", "evaluations=0", "env.observation=pixels"]
-    words += [f"env.pixels={IMAGES['pixels']}", "--steps", 80, "--out", tmp_path / "run"]
-    mjgym_("train", "td3", ID, *words)
+    monkeypatch.setattr(leaderboard, "EPISODES", 1)
+    words = [*SMALL_REPLAY, "channels=4", "evaluations=0", "--out", tmp_path / "run"]
+    words += [f"env.{name}={value}" for name, value in IMAGES.items()]
+    mjgym_("train", "td3", ID, *words, "--steps", 80)
     mjgym_("submit", tmp_path / "run", "--leaderboard", "--table", tmp_path / "board")
     (row,) = leaderboard.read(tmp_path / "board")
     assert json.loads(row.images) == IMAGES
