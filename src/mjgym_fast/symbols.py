@@ -530,7 +530,11 @@ def _layout(x: np.ndarray) -> tuple[Any, ...]:
 
 
 def _in_memory(x: np.ndarray) -> tuple[list[Any], list[int]]:
-    """An array's numbers, and steps: with gaps if BLAS does not take its own layout."""
+    """An array's numbers in memory order, and the steps between entries along each axis.
+
+    BLAS takes no layout whose rows overlap or whose numbers are not next to one another; NumPy
+    copies such an array first, and here a gap after each number has the same effect.
+    """
     order = sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
     long = [axis for axis in order if x.shape[axis] > 1]
     steps, step, fits = [0] * x.ndim, 1, True  # no steps along single entries, as in NumPy

@@ -298,8 +298,8 @@ def plot(curves: Sequence[Curve], path: Path, band: str = "intervals") -> None:
 def figure_of(curves: Sequence[Curve], band: str = "intervals") -> Any:
     """Draw the mean over all tasks, the performance profile, and the returns of each task.
 
-    The means over the `scaled` tasks that every experiment has, over steps and over minutes, come
-    first, with the profile beside them. Up to `FEW` tasks follow over steps and minutes, more of
+    Means come first, over steps and over minutes, with the profile beside them; they are over those
+    `scaled` tasks that every experiment has run. Up to `FEW` tasks follow over steps and minutes, more of
     them over steps in `COLUMNS` columns. Beyond the time that all runs of an experiment share, each
     run continues as a thin line.
     """

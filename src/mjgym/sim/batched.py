@@ -139,9 +139,8 @@ class Batched:
             for name, values in self.episode_fields.items():
                 values[ids] = self._defaults[name]
             self._compiled.begin(ids.tolist(), generator)
-            fields = (self._state[x][ids] for x in engine.RESET_IF_HUGE if x in self._state)
-            finite = (abs(x) <= engine.HUGE for x in fields)
-            left = ids[~np.logical_and.reduce([x.all(axis=1) for x in finite])]
+            fields = [self._state[x][ids] for x in engine.RESET_IF_HUGE if x in self._state]
+            left = ids[~(abs(np.concatenate(fields, axis=1)) <= engine.HUGE).all(axis=1)]
         self._scratches.write(left.tolist(), start, self._copy_start)
         self._forward(ids, off=self._off)
 

@@ -54,6 +54,7 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
         except (MemoryError, RuntimeError, ValueError) as error:  # the engine's, for lack of either
             what = f"threads: {threads}" if "thread" in str(error) else f"num_envs: {n}"
             raise ShortageError(f"{what} are too many: {error}") from None
+        self._defaults = self.state[0].copy()
         owner = self.state  # of the threads and arrays, which outlive the batch itself
         while isinstance(owner, np.ndarray):
             owner = owner.base
@@ -75,5 +76,9 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
             self.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
 
     def forget(self, ids: np.ndarray) -> None:
+        """Reset some simulations without computing anything."""
         self._fills = False
-        self.reset(ids, stage=_STAGE_NONE)
+        if self.persistent:
+            self.reset(ids, stage=_STAGE_NONE)
+        else:  # what there is to reset, at a tenth of the time
+            self.state[ids], self.warning[ids] = self._defaults, 0
