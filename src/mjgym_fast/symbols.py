@@ -184,6 +184,8 @@ def cast(value: Any, dtype: np.dtype[Any]) -> Any:
     """A symbol or a constant in another dtype."""
     if type(value) is float and dtype == FLOAT:
         return value
+    if isinstance(value, Symbols):  # in a list, from which NumPy has made an array
+        value = objects(value)[()]
     if not isinstance(value, Symbol):
         return dtype.type(value).item()
     if value.dtype == dtype:

@@ -485,7 +485,8 @@ class Recorder(Hooks):
             recording.reasons[hook] = str(error)
         except Exception as error:  # hooks may do anything with symbols
             text = " ".join(f"{type(error).__name__}: {error}".split())
-            recording.reasons[hook] = text
+            outside = "takes numbers out of arrays, as float() and math's functions do"
+            recording.reasons[hook] = outside if "'Symbol'" in text else text
         else:
             recording.hooks.add(hook)
             return result

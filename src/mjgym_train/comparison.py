@@ -299,9 +299,9 @@ def figure_of(curves: Sequence[Curve], band: str = "intervals") -> Any:
     """Draw the mean over all tasks, the performance profile, and the returns of each task.
 
     Means come first, over steps and over minutes, with the profile beside them; they are over those
-    `scaled` tasks that every experiment has run. Up to `FEW` tasks follow over steps and minutes, more of
-    them over steps in `COLUMNS` columns. Beyond the time that all runs of an experiment share, each
-    run continues as a thin line.
+    `scaled` tasks that every experiment has run. Up to `FEW` tasks follow over steps and minutes,
+    more of them over steps in `COLUMNS` columns. Beyond the time that all runs of an experiment
+    share, each run continues as a thin line.
     """
     from matplotlib.figure import Figure
 

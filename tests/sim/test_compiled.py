@@ -415,7 +415,7 @@ class Dice(Task):
         v.qvel = np.clip(speeds, -1.0, 1.0)
         v.qvel[:3] *= rng.uniform([0.1, 0.2, 0.3], 1.0)
         angle = rng.uniform(-np.pi, np.pi)
-        v.site("target").pos[:2] = np.cos(angle), np.sin(angle)
+        v.site("target").pos[:2] = np.array([np.cos(angle), np.sin(angle)])
         v.ctrl[:] = rng.uniform(-v.qpos[2], v.qpos[2])
 
     def observation(self, v):
@@ -462,6 +462,10 @@ class TestStarts:
             ),
             (lambda self, v, rng: v.model.geom_pos.fill(1.0), "writes geom_pos of the model"),
             (lambda self, v, rng: v.qpos.fill(1.0), "draws nothing"),
+            (
+                lambda self, v, rng: v.qpos.fill(np.asarray(rng.random(), dtype=float)),
+                "takes numbers out of arrays",
+            ),
         ],
     )
     def test_that_cannot_be_compiled_say_why(self, initialize, reason):

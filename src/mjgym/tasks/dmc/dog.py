@@ -1,7 +1,7 @@
 """Teach a dog with 73 hinges from jaw to tail's tip to stand, walk, trot, run and fetch a ball."""
 
 from dataclasses import dataclass
-from math import cos, inf, pi, radians, sqrt
+from math import cos, inf, pi, radians
 from typing import Any
 
 import numpy as np
@@ -223,7 +223,7 @@ class Fetch(Dog):
         speed = rng.uniform(0, THROW_SPEED)
         v.qpos[BALL_PLACE] = (*THROW_DISTANCE * out, THROW_FROM)
         towards = -out + THROW_SPREAD * rng.normal(size=2)
-        v.qvel[BALL_VELOCITY] = (*speed * towards, sqrt(2 * GRAVITY * height))
+        v.qvel[BALL_VELOCITY] = (*speed * towards, np.sqrt(2 * GRAVITY * height))
 
     def further_observation(self, v: View) -> Arrays:
         head, ball = v.site("head"), v.geom("ball").xpos

@@ -49,7 +49,7 @@ class WalkerTask(Task):
 
     @classmethod
     def adopt(cls, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-        """Move arguments that are fields of the arena into it; returns all, and such fields' names."""
+        """Move fields of the arena among the arguments into it; returns all, and their names."""
         defaults = {f.name: f.default for f in dataclasses.fields(cls)}
         walker, arena = (arguments.get(name, defaults[name]) for name in ("walker", "arena"))
         place = _fitting(find_arena(arena), find_walker(walker), isinstance(arena, str))

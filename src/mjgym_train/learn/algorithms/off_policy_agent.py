@@ -141,7 +141,7 @@ class OffPolicyAgent(Agent):
     def soft_update(self, target: nn.Module, source: nn.Module, rate: float | None = None) -> None:
         """Move a target network towards the trained one: target += rate (source - target).
 
-        With `target_period` and no rate, copy the trained network once every `target_period` updates.
+        With `target_period` and no rate, copy the trained network every `target_period` updates.
         """
         moved: list[Tensor] = list(target.parameters())
         period = self.config.target_period
