@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from itertools import chain, groupby
 from pathlib import Path
+from typing import Any
 
 import compare_engines
 import guide_marks
@@ -340,32 +341,63 @@ PEERS = {
     "batch": "batch",
     "batch / EnvPool": "/ EnvPool",
     "batch / Sync": "/ Sync",
+    "batch / Async": "/ Async",
     "batch / limit": "/ C loop",
+    "single": "single",
+    "single / dm_control": "/ dm_control",
+    "bare / dm_control": "bare / dm_control",
 }
 """Headers of steps per second and ratios, by their name in records of `benchmarks/peers.py`."""
+
+SUITE = ("batch", "single")
+"""Records of the suite."""
+
+
+def _measured(name: str) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((RECORDS / f"peers_{name}.json").read_text())
+    return content
 
 
 def peers_table(name: str) -> str:
     """A row for each id of a record of `benchmarks/peers.py`, their means, and the machine."""
-    content = json.loads((RECORDS / f"peers_{name}.json").read_text())
+    content = _measured(name)
     results, means = content["results"], content["summary"]
-    rows = [report.row(result, PEERS) for result in results]
-    cells = (f"{means[x]['geometric_mean']:.2f}" if x in means else "" for x in PEERS)
+    measured = {*results[0]["subjects"], *results[0]["ratios"]}
+    shown = [x for x in PEERS if x in measured]
+    rows = [report.row(result, shown) for result in results]
+    cells = (f"{means[x]['geometric_mean']:.2f}" if x in means else "" for x in shown)
     rows.append(("geometric mean", "", *cells))
-    table = report.table(("id", "N", *PEERS.values()), rows)
+    table = report.table(("id", "N", *(PEERS[x] for x in shown)), rows)
     return f"{table}\n\n{report.provenance(content['machine'])}"
+
+
+def means_table() -> str:
+    """Means of the suite's ratios, and the lowest one."""
+    rows = [
+        (
+            ratio.replace("limit", "C loop"),
+            f"{found['geometric_mean']:.2f}",
+            f"{found['mean']:.2f}",
+            f"{found['minimum']:.2f} ({found['minimum_id']})",
+        )
+        for name in SUITE
+        for ratio, found in _measured(f"suite_{name}")["summary"].items()
+    ]
+    return report.table(("ratio", "geometric mean", "mean", "lowest"), rows)
 
 
 # Tables of each guide, by the name of their marks.
 TABLES = {
     "baselines": {"baselines": baselines_table},
+    "benchmarks": {"means": means_table}
+    | {f"suite_{x}": functools.partial(peers_table, f"suite_{x}") for x in SUITE},
     "fidelity": {
         "dimensions": dimensions_table,
         "engines": engines_table,
         "verified": verified_table,
     },
     "gymnasium": picked(["learning"])
-    | {"speed": functools.partial(peers_table, "gymnasium_16_cores")},
+    | {f"speed{x}": functools.partial(peers_table, f"gymnasium{x}") for x in ("", "_16_cores")},
     "gpu": {"measurements": device_table},
     "scores": {"suite": scores.every()["suite"]},
     "planning": {
