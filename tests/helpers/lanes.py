@@ -20,6 +20,11 @@ def mostly_slow(values: Iterable[Any], quick: Collection[Any] | int) -> list[Any
     return mostly_nightly(values, DAYS, quick)
 
 
+def daily(values: Iterable[Any], quick: Collection[Any] | int) -> list[Any]:
+    """The values as parameters: some quick, all others slow, as of what tasks promise."""
+    return mostly_nightly(values, 1, quick)
+
+
 def mostly_nightly(
     values: Iterable[Any], every: int, quick: Collection[Any] | int = ()
 ) -> list[Any]:
