@@ -179,10 +179,10 @@ def test_candidates_begin_in_one_state_or_in_their_own():
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [2, 1])
 def test_threads_change_nothing(threads):
-    batch = make_batch(QUICK[5], 2, threads=threads)
+    batch = make_batch("robosuite/Lift-v0", 2, threads=threads)
     state, actions = batch.get_state([0]), draw(batch, 70, 2)
     found = batch.rollout(state, actions)
-    assert equal(found.rewards[:3], make(QUICK[5]).rollout(state, actions[:3]).rewards)
+    assert equal(found.rewards[:3], make("robosuite/Lift-v0").rollout(state, actions[:3]).rewards)
 
 
 @pytest.mark.warp
