@@ -296,5 +296,8 @@ def install() -> None:
 
 if __name__ == "__main__":
     install()
-    script = f"robomimic.scripts.{sys.argv.pop(1)}"
-    runpy.run_module(script, run_name="__main__", alter_sys=True)
+    script, output = f"robomimic.scripts.{sys.argv.pop(1)}", sys.stdout
+    try:
+        runpy.run_module(script, run_name="__main__", alter_sys=True)
+    finally:
+        output.flush()  # its logger, which takes the place of sys.stdout, does not
