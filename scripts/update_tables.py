@@ -362,8 +362,8 @@ def peers_table(name: str) -> str:
     """A row for each id of a record of `benchmarks/peers.py`, their means, and the machine."""
     content = _measured(name)
     results, means = content["results"], content["summary"]
-    measured = {*results[0]["subjects"], *results[0]["ratios"]}
-    shown = [x for x in PEERS if x in measured]
+    filled = report.columns(results).values()
+    shown = [x for x in PEERS if x in filled]
     rows = [report.row(result, shown) for result in results]
     cells = (f"{means[x]['geometric_mean']:.2f}" if x in means else "" for x in shown)
     rows.append(("geometric mean", "", *cells))
