@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.registered import ids_as_parameters, registered_task
 from mjgym import registry, rotations
 from mjgym.checks.array_libraries import CLOSE, failures
@@ -95,7 +95,7 @@ def test_hooks_of_many_give_the_same_in_every_library(id):
     assert_same_in_every_library(id, {}, N)
 
 
-@pytest.mark.parametrize(("id", "fields"), mostly_slow(FIELDS, 5))
+@pytest.mark.parametrize(("id", "fields"), mostly_nightly(FIELDS, quick=5))
 def test_hooks_with_other_fields_give_the_same_in_every_library(id, fields):
     assert_same_in_every_library(id, fields, N)
 
@@ -161,7 +161,7 @@ class Rounds(Good):
         return {"high": v.qpos[..., 0] + (0.0 if type(v.qpos) is np.ndarray else 1e-11)}
 
 
-@pytest.mark.parametrize("n", mostly_slow([None, N], 2), ids=["single", "batch"])
+@pytest.mark.parametrize("n", mostly_nightly([None, N], quick=2), ids=["single", "batch"])
 @pytest.mark.parametrize("xp", LIBRARIES.values(), ids=LIBRARIES)
 def test_what_does_not_run_elsewhere_is_found(xp, n):
     assert list(failures(Good(), *begun(Good(), n), xp)) == []

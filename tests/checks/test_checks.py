@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.small_process import run_small
 from mjgym import Task, checks
 from mjgym.checks.of_names import check_names
@@ -592,7 +592,7 @@ def problems(found: dict[str, list[checks.Finding]]) -> list[checks.Finding]:
 
 
 @pytest.mark.parametrize(
-    "cls", mostly_slow([Good, Remembers, Falling], 3), ids=lambda c: c.__name__
+    "cls", mostly_nightly([Good, Remembers, Falling], quick=3), ids=lambda c: c.__name__
 )
 def test_a_good_task_passes_every_check(examine, cls):
     found = examine(cls)
@@ -645,7 +645,7 @@ def test_arguments_reach_the_task(examine):
     assert "same observation" in examine(Good, reach=0.0)["determinism"][0].reason
 
 
-@pytest.mark.parametrize("cls", mostly_slow(FAILING, 12), ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", mostly_nightly(FAILING, quick=12), ids=lambda c: c.__name__)
 def test_what_is_broken_fails(examine, cls):
     check, _, words = cls.__doc__.partition(": ")
     found = examine(cls)
@@ -654,7 +654,7 @@ def test_what_is_broken_fails(examine, cls):
     assert all(0 < len(f.reason) < 900 for findings in found.values() for f in findings)
 
 
-@pytest.mark.parametrize("cls", mostly_slow(WARNED, 12), ids=lambda c: c.__name__)
+@pytest.mark.parametrize("cls", mostly_nightly(WARNED, quick=12), ids=lambda c: c.__name__)
 def test_what_people_stumble_over_is_a_warning(examine, cls):
     check, _, words = cls.__doc__.partition("\n")[0].partition(": ")
     found = examine(cls)

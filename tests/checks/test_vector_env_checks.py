@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym.checks import check_vector_env, of_vector_envs
 
 MODES = list(AutoresetMode)
@@ -45,7 +45,7 @@ def checked(cls, mode=AutoresetMode.NEXT_STEP):
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize(
-    "id", mostly_slow(["CartPole-v1", "Blackjack-v1", "FrozenLake-v1", "Pendulum-v1"], 4)
+    "id", mostly_nightly(["CartPole-v1", "Blackjack-v1", "FrozenLake-v1", "Pendulum-v1"], quick=4)
 )
 def test_none_in_gymnasiums_sync_vector_env(id, mode):
     def envs():
@@ -54,13 +54,13 @@ def test_none_in_gymnasiums_sync_vector_env(id, mode):
     assert check_vector_env(envs) == []
 
 
-@pytest.mark.parametrize("mode", mostly_slow(MODES, 3))
-@pytest.mark.parametrize("cls", mostly_slow([SyncVectorEnv, AsyncVectorEnv], 2))
+@pytest.mark.parametrize("mode", mostly_nightly(MODES, quick=3))
+@pytest.mark.parametrize("cls", mostly_nightly([SyncVectorEnv, AsyncVectorEnv], quick=2))
 def test_none_in_either_of_gymnasiums_own(cls, mode):
     assert checked(cls, mode) == []
 
 
-@pytest.mark.parametrize("mode", mostly_slow(MODES, 3))
+@pytest.mark.parametrize("mode", mostly_nightly(MODES, quick=3))
 def test_none_in_ours(mode):
     def envs(**options):
         return gymnasium.make_vec(

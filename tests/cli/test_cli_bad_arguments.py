@@ -3,7 +3,7 @@
 import pytest
 
 from helpers.commands import called, refused_call
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 
 LONG = "a" * 5000
 ID = "dmc/cartpole-balance-v0"
@@ -11,7 +11,7 @@ ID = "dmc/cartpole-balance-v0"
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    mostly_slow(
+    mostly_nightly(
         [
             (("train", "td3", LONG), "there is neither a module nor an id|there is no id"),
             (("train", "collections:Counter", ID), "it is no subclass of"),
@@ -32,7 +32,7 @@ ID = "dmc/cartpole-balance-v0"
             (("view", ID, "--web", "--host", LONG), "there is no interface"),
             (("teleop", "robosuite/Lift-v0", "--policy", "x"), "no policy follows your commands"),
         ],
-        3,
+        quick=3,
     ),
     ids=lambda words: " ".join(words)[:30] if isinstance(words, tuple) else None,
 )

@@ -11,7 +11,7 @@ from absl.testing import absltest
 from dm_env import test_utils
 
 import mjgym
-from helpers.lanes import lane, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from helpers.manipulation_records import NAMES
 from helpers.manipulation_records import tasks as manipulation_tasks
 from helpers.suite import TASKS, transitions
@@ -149,7 +149,7 @@ class ManipulationConformsTest(test_utils.EnvironmentTestMixin, absltest.TestCas
         return adapter.load_manipulation("reach_site_features", seed=0)
 
 
-@pytest.mark.parametrize("name", mostly_slow(NAMES, 5))
+@pytest.mark.parametrize("name", mostly_nightly(NAMES, quick=5))
 def test_manipulation_is_as_published(name):
     published = manipulation_tasks()[name]
     env = adapter.load_manipulation(f"{name}_features", seed=3)

@@ -5,11 +5,11 @@ import pytest
 
 pytest.importorskip("dm_env", reason='needs pip install -e ".[dm-env]"')
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym_compat.dm_control.locomotion import soccer
 
 
-@pytest.mark.parametrize("kind", mostly_slow(soccer.WalkerType, 3))
+@pytest.mark.parametrize("kind", mostly_nightly(soccer.WalkerType, quick=3))
 def test_matches_of_all_walkers_are_loaded(kind):
     env = soccer.load(1, time_limit=0.1, random_state=3, walker_type=kind)
     step = env.reset()

@@ -11,7 +11,7 @@ import pytest
 
 import mjgym_compat.robosuite as suite
 from helpers.compiling import nothing_compiled
-from helpers.lanes import lane, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from helpers.robosuite_records import FOLDER, Record
 from mjgym_compat.robosuite import (
     load_composite_controller_config,
@@ -138,7 +138,7 @@ env.close()
 # What an observation has.
 
 
-@pytest.mark.parametrize("published", mostly_slow(FACTS["published"], ["Lift/Panda"]))
+@pytest.mark.parametrize("published", mostly_nightly(FACTS["published"], quick=["Lift/Panda"]))
 def test_entries_are_the_published_ones_in_their_order(published):
     name, _, robots = published.partition("/")
     facts = FACTS["published"][published]
@@ -250,7 +250,7 @@ def test_arguments_become_the_tasks():
     assert "handle_qpos" not in still.reset()
 
 
-@pytest.mark.parametrize("name", mostly_slow(FACTS["arguments"], 8))
+@pytest.mark.parametrize("name", mostly_nightly(FACTS["arguments"], quick=8))
 def test_published_defaults_are_the_tasks_own(name):
     """All published keyword arguments with their published values, as one task."""
     asked = dict(FACTS["arguments"][name])

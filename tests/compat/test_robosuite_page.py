@@ -13,7 +13,7 @@ from lxml import etree
 
 import mjgym_compat
 import mjgym_compat.robosuite as robosuite
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.robosuite_records import FOLDER
 from mjgym_compat.robosuite import macros
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
@@ -173,7 +173,9 @@ SLOW = ("gripper_types", "robots", "controller_configs", "table_full_size", "ini
 
 @pytest.mark.parametrize(
     "argument",
-    mostly_slow(names := by_argument(pictures=False), [n for n in names if n not in SLOW][::4]),
+    mostly_nightly(
+        names := by_argument(pictures=False), quick=[n for n in names if n not in SLOW][::4]
+    ),
 )
 def test_argument_does_as_published(script, argument):
     check_argument(script, argument)
@@ -282,7 +284,7 @@ def test_state_as_a_vector():
         env.sim.set_state_from_flattened(flat[1:])
 
 
-@pytest.mark.parametrize("task", mostly_slow(["Lift", "Door", "TwoArmHandover"], 3))
+@pytest.mark.parametrize("task", mostly_nightly(["Lift", "Door", "TwoArmHandover"], quick=3))
 def test_xml_holds_what_an_episode_has_drawn(task):
     robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
     env, other = make(task, robots, seed=0), make(task, robots, seed=1)
@@ -337,7 +339,8 @@ def test_reset_after_close_begins_an_episode():
 
 
 @pytest.mark.parametrize(
-    ("frequency", "steps"), mostly_slow([(15, 33), (30, 16), (60, 8), (17, 29), (500, 1)], 3)
+    ("frequency", "steps"),
+    mostly_nightly([(15, 33), (30, 16), (60, 8), (17, 29), (500, 1)], quick=3),
 )
 def test_control_step_simulates_whole_physics_steps(frequency, steps):
     """Simulated times of robosuite 1.5.2, where `control_timestep` and `cur_time` are nominal."""
@@ -504,7 +507,9 @@ def test_whole_body_ik_moves_joints_as_published():
             np.testing.assert_allclose(env.robots[0]._joint_positions, wanted, atol=1e-5)
 
 
-@pytest.mark.parametrize("robots", mostly_slow(["Panda,Panda", "Sawyer,Panda", "Baxter"], 3))
+@pytest.mark.parametrize(
+    "robots", mostly_nightly(["Panda,Panda", "Sawyer,Panda", "Baxter"], quick=3)
+)
 def test_two_arms_move_as_published(robots):
     """OSC_POSE; recorded with contacts of Sawyer's first link with its base switched off."""
     record = np.load(FOLDER / "two_arm_osc.npz")

@@ -12,7 +12,7 @@ from gymnasium.utils.env_checker import check_env
 import mjgym_compat
 import mjgym_compat.robosuite as ours
 from helpers.guide_code import FOLDER, program
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 
 # A module of it: the folder of the tabletop's tests is a package of its name.
 pytest.importorskip("robosuite.macros", reason='needs pip install -e ".[robosuite]"')
@@ -33,7 +33,7 @@ def make(name, suite=robosuite, **asked):
     return suite.make(name, **{"robots": robots, **BLIND, **asked})
 
 
-@pytest.mark.parametrize("name", mostly_slow(NAMES, 2))
+@pytest.mark.parametrize("name", mostly_nightly(NAMES, quick=2))
 def test_each_environment_runs_and_has_the_entries_of_ours(name):
     env, same = make(name), make(name, ours)
     published, here = env.reset(), same.reset()

@@ -11,7 +11,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecMonitor, VecNormalize
 
-from helpers.lanes import lane, mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from mjgym.variation import Uniform
 from mjgym_compat import sb3
 
@@ -49,7 +49,7 @@ def assert_same(one, other):
 
 @pytest.mark.parametrize(
     ("id", "kwargs"),
-    mostly_slow(
+    mostly_nightly(
         [
             ("dmc/walker-walk-v0", {"max_episode_steps": 7}),
             ("dmc/walker-walk-v0", {"max_episode_steps": 7, "observation": "dict"}),
@@ -62,7 +62,7 @@ def assert_same(one, other):
                 {"max_episode_steps": 4, "vary": {"body_mass[cart]": Uniform(0.5, 2.0)}},
             ),
         ],
-        3,
+        quick=3,
     ),
     ids=["flat", "dict", "float64", "goal", "termination", "scenes", "variation"],
 )

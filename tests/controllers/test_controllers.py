@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.tabletop_arms import ARMS, FIELDS, FOLDER, SUBSTEPS, TIMESTEP, Arms, many
 from mjgym import rotations
 from mjgym.actions import UNLIMITED, Action
@@ -161,7 +161,7 @@ def torques_at_ends(case, *, fingers_move):
     return np.array(errors)
 
 
-@pytest.mark.parametrize("case", mostly_slow(CASES, 3))
+@pytest.mark.parametrize("case", mostly_nightly(CASES, quick=3))
 def test_torques_at_the_end_of_control_steps_are_the_recorded_ones(case):
     assert torques_at_ends(case, fingers_move=True).max() < CASES[case]
 
@@ -174,7 +174,7 @@ def test_torques_of_arms_with_loose_fingers_are_near_the_recorded_ones(case):
 # As laws.
 
 
-@pytest.mark.parametrize("name", mostly_slow(ARMS, 4))
+@pytest.mark.parametrize("name", mostly_nightly(ARMS, quick=4))
 def test_joint_velocities_are_tracked(name):
     # Baxter's joints have no armature: a greater gain chatters, and this one is slow.
     gain, bound = (0.5, 0.08) if name == "Baxter" else (3.0, 0.02)
@@ -240,9 +240,9 @@ def test_inverse_kinematics_asks_for_no_more_than_its_limits():
 
 @pytest.mark.parametrize(
     ("name", "frame", "interpolation"),
-    mostly_slow(
+    mostly_nightly(
         itertools.product(("Panda", "Baxter"), ("base", "world"), (None, "linear")),
-        [("Panda", "base", None)],
+        quick=[("Panda", "base", None)],
     ),
 )
 def test_absolute_poses_are_reached(name, frame, interpolation):
@@ -422,7 +422,7 @@ def worked(law, chain, states, action):
     return {"its torque": torque, **memory}
 
 
-@pytest.mark.parametrize("parameters", mostly_slow(VARIANTS, 4), ids=called)
+@pytest.mark.parametrize("parameters", mostly_nightly(VARIANTS, quick=4), ids=called)
 def test_many_at_once_are_each_alone_to_the_bit(parameters):
     law, count = make(parameters), 17
     simulations = [many("Panda", count, seed) for seed in range(4)]
@@ -445,7 +445,7 @@ def test_many_at_once_are_each_alone_to_the_bit(parameters):
 @pytest.mark.parametrize(
     "library", ["array_api_strict", pytest.param("torch", marks=pytest.mark.torch)]
 )
-@pytest.mark.parametrize("parameters", mostly_slow(VARIANTS, 4), ids=called)
+@pytest.mark.parametrize("parameters", mostly_nightly(VARIANTS, quick=4), ids=called)
 def test_other_array_libraries_give_the_same(parameters, library, lead):
     convert = importlib.import_module(library).asarray
     law, count = make(parameters), int(np.prod(lead))

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helpers.demonstrations import ID, PICTURES, random_demos, same
-from helpers.lanes import lane, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError, Episode, Recording, journaled
@@ -304,7 +304,9 @@ OTHERS = {
 
 
 @needs_h5py
-@pytest.mark.parametrize(("kwargs", "message"), mostly_slow(OTHERS.values(), 6), ids=OTHERS)
+@pytest.mark.parametrize(
+    ("kwargs", "message"), mostly_nightly(OTHERS.values(), quick=6), ids=OTHERS
+)
 def test_an_episode_of_another_environment_is_not_written(name, kwargs, message, tmp_path):
     """Neither as the first one nor later, when a format would hold rows of two widths."""
     random_demos("other.hdf5", episodes=1, **{"observation": "dict", **kwargs})
@@ -390,13 +392,13 @@ class TestBadFiles:
 
     @pytest.mark.parametrize(
         ("spoil", "message"),
-        mostly_slow(
+        mostly_nightly(
             [
                 (lambda data: data.attrs.update(mjgym="{}"), "none of this version's: KeyError"),
                 (lambda data: data.attrs.update(mjgym="not JSON"), "none of this version's"),
                 (lambda data: data.attrs.__delitem__("mjgym"), "no task of robosuite's"),
             ],
-            3,
+            quick=3,
         ),
         ids=["empty", "no JSON", "of robomimic"],
     )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.described import OFFSET, PROMISES, entries, names
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.suite import IDS, OF_DOMAINS, TASKS
 from mjgym.envs.env import Env
 from mjgym.task import Signal, Task
@@ -28,7 +28,7 @@ CASES = [(id, {}) for id in IDS] + [
 ]
 
 
-PARAMETERS = mostly_slow([(case,) for case in CASES], [((id, {}),) for id in OF_DOMAINS])
+PARAMETERS = mostly_nightly([(case,) for case in CASES], quick=[((id, {}),) for id in OF_DOMAINS])
 
 
 @pytest.fixture(
@@ -148,7 +148,7 @@ def test_names_and_sources_are_right(env):
             assert observation[row["index"]] == pytest.approx(expected(env, row), rel=1e-12), row
 
 
-@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, quick=4))
 def test_described_entries_have_the_published_shapes(id):
     published = TASKS[id.removeprefix("dmc/").removesuffix("-v0")]["observation"]
     described = entries(gymnasium.make(id).unwrapped)

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.places import DATA
 from mjgym.describe.labels import LabelView, signals
 from mjgym.rotations import to_local
@@ -115,7 +115,7 @@ SUITE = sorted({r.task_class for r in registrations.values() if r.id.startswith(
 
 
 @pytest.mark.parametrize(
-    "cls", mostly_slow(SUITE, 4), ids=lambda cls: f"{cls.__module__}.{cls.__name__}"
+    "cls", mostly_nightly(SUITE, quick=4), ids=lambda cls: f"{cls.__module__}.{cls.__name__}"
 )
 def test_docstrings_name_exactly_the_entries(cls):
     """Those of every registered task, and of what its switches add."""

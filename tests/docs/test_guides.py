@@ -24,7 +24,7 @@ from helpers.guide_code import (
     run,
     write_modules,
 )
-from helpers.lanes import lane, mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from helpers.places import ROOT, SCRIPTS
 from mjgym.cli.app import app
 from mjgym.cli.guide import guides, programs
@@ -198,7 +198,7 @@ class TestCommand:
         assert listed[0] == "using"
         assert set(listed) == {page.stem for page in GUIDES} - {"index"}
 
-    @pytest.mark.parametrize("name", mostly_slow(guides(), 24))
+    @pytest.mark.parametrize("name", mostly_nightly(guides(), quick=24))
     def test_shows_each(self, name):
         shown = self.run(name)
         assert shown.exit_code == 0

@@ -17,7 +17,7 @@ from helpers.equivalence import (
     assert_every_slot_equals_a_single_env,
     make_vec,
 )
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.registered import ids_as_parameters, of_each_class
 from helpers.rollouts import COPIES, actions_for, equal, rollout, row
 from helpers.suite import gymnasium_checker
@@ -39,10 +39,10 @@ NOTHING_DRAWN = [f"l2m/walk_{name}-v0" for name in ("forward", "forward-fast", "
                                                     "planar-fast")]  # fmt: skip
 every_id = pytest.mark.parametrize("id", ids_as_parameters(SOME))
 # The loop does these by itself, whatever the task: a few ids of each kind will do.
-some_ids = pytest.mark.parametrize("id", mostly_slow(SOME, 2))
+some_ids = pytest.mark.parametrize("id", mostly_nightly(SOME, quick=2))
 # Nor does a task know of the mode: each class is played in one, and each mode by many classes.
-AUTORESET = mostly_slow(
-    zip(SOME, itertools.product(KINDS, MODES), strict=True), 3
+AUTORESET = mostly_nightly(
+    zip(SOME, itertools.product(KINDS, MODES), strict=True), quick=3
 ) + mostly_nightly(
     [
         (id, ("flat", MODES[i % len(MODES)]))
@@ -126,7 +126,7 @@ def test_autoreset_equals_sync_vector_env(id, played):
     assert_autoreset_equals_sync_vector_env(id, *played)
 
 
-@pytest.mark.parametrize(("id", "mode"), mostly_slow(itertools.product(SOME, MODES), 8))
+@pytest.mark.parametrize(("id", "mode"), mostly_nightly(itertools.product(SOME, MODES), quick=8))
 def test_a_batch_keeps_what_gymnasium_promises(id, mode):
     """Seeds, order, autoreset, partial reset, memory, closing."""
 

@@ -10,13 +10,13 @@ import pytest
 
 import mjgym
 from helpers.divergence import assert_divergence_truncates_with_the_last_finite_observation
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import rollout
 from helpers.suite import IDS, TASKS, relative_error, within
 from mjgym.envs.spaces import check_action
 
 
-@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, quick=4))
 def test_dimensions_are_the_published_ones(id):
     facts = TASKS[id.removeprefix("dmc/").removesuffix("-v0")]
     env = gymnasium.make(id, observation="dict")
@@ -244,7 +244,7 @@ def test_ten_thousand_resets_leave_memory_flat():
     assert min(np.diff(pages)) <= 0
 
 
-@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, quick=4))
 def test_rewards_stay_in_their_range(id):
     env = gymnasium.make(id)
     env.reset(seed=0)

@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import FrameStackObservation
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import actions_for, equal, row
 
 ID = "dmc/reacher-easy-v0"
@@ -49,9 +49,9 @@ def test_pictures_are_as_in_gymnasiums_wrapper(observation):
         assert equal(seen, row(envs.step(np.stack([action] * 2))[0], 0))
 
 
-@pytest.mark.parametrize("overlap", mostly_slow([2, 1], 2))
+@pytest.mark.parametrize("overlap", mostly_nightly([2, 1], quick=2))
 @pytest.mark.parametrize("mode", AutoresetMode)
-@pytest.mark.parametrize("observation", mostly_slow(["flat", "dict"], 2))
+@pytest.mark.parametrize("observation", mostly_nightly(["flat", "dict"], quick=2))
 def test_a_batch_is_as_gymnasiums_own_of_wrapped_environments(observation, mode, overlap):
     options = {"observation": observation, "max_episode_steps": 4}
     ours = gymnasium.make_vec(

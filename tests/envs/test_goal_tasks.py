@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
 from helpers import toys
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.suite import gymnasium_checker
 
 IDS = [
@@ -95,7 +95,7 @@ def test_an_entry_that_is_not_there_cannot_tell_the_goal():
         mjgym.Env(Misspelt(), observation="goal")
 
 
-@pytest.mark.parametrize("dtype", mostly_slow(["float32", "float64"], 2))
+@pytest.mark.parametrize("dtype", mostly_nightly(["float32", "float64"], quick=2))
 @pytest.mark.parametrize("id", IDS)
 def test_rewards_are_those_of_the_observed_goals(id, dtype):
     envs = make_vec(id, 4, dtype=dtype)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym import Task
 from mjgym.mjcf import Spec
 from mjgym.tasks.dmc.pendulum import Pendulum
@@ -68,7 +68,8 @@ def alone_and_batched(task):
 
 
 @pytest.mark.parametrize(
-    "id", mostly_slow(["robosuite/Lift-v0", "l2m/walk_planar-fast-v0", "dmc/cheetah-run-v0"], 3)
+    "id",
+    mostly_nightly(["robosuite/Lift-v0", "l2m/walk_planar-fast-v0", "dmc/cheetah-run-v0"], quick=3),
 )
 @pytest.mark.parametrize("batch", [False, True])
 def test_the_type_of_an_action_does_not_matter(id, batch):
@@ -182,7 +183,7 @@ CHANGES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("hook", "wrong"), mostly_slow(CHANGES, 3))
+@pytest.mark.parametrize(("hook", "wrong"), mostly_nightly(CHANGES, quick=3))
 def test_a_hook_that_changes_its_shape_in_an_episode_is_named(hook, wrong):
     for env in alone_and_batched(replace(Late(), changing=hook, wrong=wrong)):
         env.reset(seed=0)

@@ -9,7 +9,7 @@ from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test
 from pettingzoo.utils.conversions import aec_to_parallel, parallel_to_aec
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import equal
 from helpers.small_process import run_small
 from mjgym import registry
@@ -28,7 +28,7 @@ def actions_of(env):
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("id", mostly_slow(IDS, 8))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, quick=8))
 def test_the_parallel_api(id):
     env = make(id, max_episode_steps=20)
     parallel_api_test(env, num_cycles=30)

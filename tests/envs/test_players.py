@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
 from helpers.rollouts import COPIES, actions_for, equal, rollout
 from mjgym import VectorEnv, registry
@@ -35,8 +35,8 @@ def folded(value):
     return value.reshape(-1, *value.shape[2:])
 
 
-@pytest.mark.parametrize("observation", mostly_slow(KINDS, 4))
-@pytest.mark.parametrize("id", mostly_slow(IDS, 12))
+@pytest.mark.parametrize("observation", mostly_nightly(KINDS, quick=4))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, quick=12))
 def test_spaces_hold_what_players_see_and_do(id, observation):
     envs = make(id, observation=observation)
     count = len(envs.unwrapped.task.players)
@@ -97,7 +97,7 @@ def score(envs, match):
     envs.set_state({"qpos": state["qpos"], "qvel": state["qvel"]}, ids=[match])
 
 
-@pytest.mark.parametrize("observation", mostly_slow(KINDS, 2))
+@pytest.mark.parametrize("observation", mostly_nightly(KINDS, quick=2))
 @pytest.mark.parametrize("mode", MODES)
 def test_every_autoreset_mode_is_that_of_whole_matches(mode, observation):
     """Row by row what the batch of matches gives, over matches that end at different times."""

@@ -9,7 +9,7 @@ import pytest
 
 import mjgym
 from helpers.devices import DEVICE
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import equal
 from helpers.stateful_models import MODELS, Remembering
 from mjgym.datasets import load, record
@@ -119,7 +119,7 @@ def test_unknown_options_on_the_device_are_refused():
 REMEMBERED = [has for has in MODELS if has != "IPC"]
 
 
-@pytest.mark.parametrize("has", mostly_slow(REMEMBERED, 4))
+@pytest.mark.parametrize("has", mostly_nightly(REMEMBERED, quick=4))
 def test_what_the_engine_remembers_goes_with_a_snapshot(has):
     """Single and batch, alike in types and shapes, by state, pickle and rollout."""
     env = mjgym.Env(Remembering(has))

@@ -10,7 +10,7 @@ from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 import mjgym
 from helpers.divergence import assert_a_diverging_slot_ends_alone
 from helpers.equivalence import assert_threads_do_not_matter
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import COPIES, actions_for, equal
 from helpers.small_process import run_small
 
@@ -108,7 +108,9 @@ def test_pickle_and_deepcopy_continue_bit_for_bit(duplicate, mode):
         assert equal(envs.step(actions), twin.step(actions))
 
 
-@pytest.mark.parametrize("id", mostly_slow(["dmc/humanoid-walk-v0", "dmc/quadruped-escape-v0"], 2))
+@pytest.mark.parametrize(
+    "id", mostly_nightly(["dmc/humanoid-walk-v0", "dmc/quadruped-escape-v0"], quick=2)
+)
 def test_the_number_of_threads_does_not_matter(id):
     assert_threads_do_not_matter(id)
 

@@ -6,27 +6,24 @@ from typing import Any
 
 import pytest
 
-DAYS = 7  # within which CI takes all values that the default lane leaves out
+DAYS = 7  # within which CI takes all values that neither lane holds each day
 
 
 def mostly_slow(values: Iterable[Any], quick: Collection[Any] | int) -> list[Any]:
-    """The values, tuples for several names, as parameters: some quick, of the rest a part slow.
+    """The values, tuples for several names, as parameters of which only some are quick.
+
+    CI takes all of them each day, as of what tasks promise.
 
     Args:
         values: of a parameter.
         quick: the values that the default lane takes, or a number n for the first, and each n-th
             after it.
     """
-    return mostly_nightly(values, DAYS, quick)
-
-
-def daily(values: Iterable[Any], quick: Collection[Any] | int) -> list[Any]:
-    """The values as parameters: some quick, all others slow, as of what tasks promise."""
     return mostly_nightly(values, 1, quick)
 
 
 def mostly_nightly(
-    values: Iterable[Any], every: int, quick: Collection[Any] | int = ()
+    values: Iterable[Any], every: int = DAYS, quick: Collection[Any] | int = ()
 ) -> list[Any]:
     """The values, tuples for several names, as parameters: a part is slow, the rest nightly.
 

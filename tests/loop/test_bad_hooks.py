@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.toys import CART, Cart
 
 
@@ -57,7 +57,7 @@ WRITES = {
 
 
 @pytest.mark.parametrize("n", [None, 3])
-@pytest.mark.parametrize(("write", "field"), mostly_slow(WRITES.items(), 4))
+@pytest.mark.parametrize(("write", "field"), mostly_nightly(WRITES.items(), quick=4))
 def test_a_start_writes_only_what_varies_names(n, write, field):
     """Alone and in a batch, which would lose it; the model is as it was, so trying again is too."""
 
@@ -271,7 +271,7 @@ def with_hook(name, hook):
 
 @pytest.mark.parametrize(
     ("hook", "value", "error", "words"),
-    mostly_slow(
+    mostly_nightly(
         [
             ("observation", None, TypeError, "expected a dict"),
             ("observation", {"position": None}, TypeError, "'position' is no array"),
@@ -299,7 +299,7 @@ def with_hook(name, hook):
                 "'xpos' is neither in memory",
             ),
         ],
-        4,
+        quick=4,
     ),
 )
 def test_a_hook_that_returns_something_else_is_named_when_it_is_made(hook, value, error, words):
@@ -467,7 +467,7 @@ def test_episodes_none_of_which_can_begin_are_refused(on_divergence):
             env.step(np.zeros(env.action_space.shape))
 
 
-@pytest.mark.parametrize("mode", mostly_slow(["NextStep", "SameStep"], 2))
+@pytest.mark.parametrize("mode", mostly_nightly(["NextStep", "SameStep"], quick=2))
 @pytest.mark.parametrize("num_envs", [1, 8])
 def test_an_autoreset_never_shows_a_start_that_is_not_finite(mode, num_envs):
     envs = mjgym.VectorEnv(StartsBadly(), num_envs, max_episode_steps=2, autoreset_mode=mode)

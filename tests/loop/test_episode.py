@@ -10,7 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 import mjgym
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
 from helpers.rollouts import equal
 from helpers.toys import EPISODE, OPTIONS, SUBSTEPS, EverySubstep, Probe
@@ -79,8 +79,8 @@ def test_hooks_are_called_in_the_written_order(task, options):
     assert single(task, options) == repeated([*START, *episode * 2])
 
 
-@pytest.mark.parametrize("n", mostly_slow([3, 1], 2))
-@pytest.mark.parametrize("mode", mostly_slow(AutoresetMode, 3))
+@pytest.mark.parametrize("n", mostly_nightly([3, 1], quick=2))
+@pytest.mark.parametrize("mode", mostly_nightly(AutoresetMode, quick=3))
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS)
 @pytest.mark.parametrize("task", STEP)
 def test_a_batch_calls_them_as_one_environment_does(task, options, mode, n):

@@ -11,7 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.numpy_hooks import in_numpy
 from helpers.rollouts import actions_for, equal
 from mjgym import Observable, observe
@@ -194,7 +194,7 @@ def test_substep_sees_every_physics_step():
 
 
 @pytest.mark.parametrize(
-    ("task", "mode"), mostly_slow(itertools.product(HOOKED, AutoresetMode), 12)
+    ("task", "mode"), mostly_nightly(itertools.product(HOOKED, AutoresetMode), quick=12)
 )
 def test_every_slot_equals_a_single_env_over_episodes(task, mode):
     n, keywords = 4, {"observation": "dict", "dtype": "float64"}
@@ -231,7 +231,7 @@ def assert_same_steps(one, two, n=20):
 LANED = {"max_episode_steps": 6, "observation": "dict", "dtype": "float64"}
 
 
-@pytest.mark.parametrize("threads", mostly_slow([3, 1, 2], 3))
+@pytest.mark.parametrize("threads", mostly_nightly([3, 1, 2], quick=3))
 @pytest.mark.parametrize("task", [Bouncing, Held, Both])
 def test_compiled_batches_equal_a_whole_one(task, threads):
     one = mjgym.VectorEnv(in_numpy(task()), 5, threads=1, **LANED)
@@ -375,7 +375,7 @@ def test_what_goes_wrong_in_a_hook_is_raised(slot):
     envs.close()
 
 
-@pytest.mark.parametrize("task", mostly_slow(HOOKED, 3))
+@pytest.mark.parametrize("task", mostly_nightly(HOOKED, quick=3))
 def test_snapshots_continue_bit_for_bit(task):
     env = mjgym.Env(task(), dtype="float64")
     envs = mjgym.VectorEnv(task(), 2, dtype="float64")

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
 from mjgym.mjcf import textures
 from mjgym.rendering import dressed
@@ -15,7 +15,7 @@ from mjgym.task.models import compile_model
 FURRY = {"dmc/dog-stand-v0": 0.008, "locomotion/rodent-two_touch-v0": 0.0018}  # m, cells
 
 
-@pytest.fixture(scope="module", params=mostly_slow(FURRY, 2))
+@pytest.fixture(scope="module", params=mostly_nightly(FURRY, quick=2))
 def furry(request):
     task = registered_task(request.param)
     return task, dressed(task).compile(), FURRY[request.param]

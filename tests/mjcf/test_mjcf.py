@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.places import ASSETS
 from helpers.small_process import run_small
 from mjgym import mjcf
@@ -322,7 +322,7 @@ class TestWithoutTextures:
         "nmat_tex",
     )
 
-    @pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
+    @pytest.mark.parametrize("name", mostly_nightly(NAMES, quick=4))
     def test_everything_but_the_pictures_is_equal(self, name):
         spec = load(name)
         full, bare = spec.compile(), without_textures(spec).compile()

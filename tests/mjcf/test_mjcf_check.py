@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.places import ASSETS, DATA
 from helpers.small_process import run_small
 from mjgym import mjcf
@@ -337,7 +337,7 @@ class TestSeveral:
         assert check(write(tmp_path, self.mended(*order))) == []
 
     @pytest.mark.parametrize(
-        "file", mostly_slow(["box.xml", "scene.xml", "arm.xml"], ["box.xml", "scene.xml"])
+        "file", mostly_nightly(["box.xml", "scene.xml", "arm.xml"], quick=["box.xml", "scene.xml"])
     )
     def test_every_attribute_and_every_empty_element_misspelt(self, file, tmp_path):
         """Each by itself, with a letter twice: found where it is, alone, with the right word."""
@@ -450,7 +450,7 @@ class TestUnreadable:
 
 
 class TestGoodModels:
-    @pytest.mark.parametrize("path", mostly_slow(MODELS, 12), ids=lambda p: p.stem)
+    @pytest.mark.parametrize("path", mostly_nightly(MODELS, quick=12), ids=lambda p: p.stem)
     def test_of_this_package_have_no_problem(self, path):
         assert check(path) == []
 

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.places import ASSETS, DATA
 from mjgym import mjcf
 from mjgym.mjcf.lint.comparing import Difference, diff, shown
@@ -199,12 +199,12 @@ CHANGES = {
 class TestOneChange:
     """One change in a model is one difference, or what the compiler makes of it."""
 
-    @pytest.mark.parametrize("change", mostly_slow(CHANGES, 3))
+    @pytest.mark.parametrize("change", mostly_nightly(CHANGES, quick=3))
     def test_it_and_nothing_else_is_said(self, change):
         good, bad, *expected = CHANGES[change]
         assert said(good, bad) == expected
 
-    @pytest.mark.parametrize("change", mostly_slow(CHANGES, 8))
+    @pytest.mark.parametrize("change", mostly_nightly(CHANGES, quick=8))
     def test_it_is_the_same_the_other_way_round(self, change):
         good, bad, *expected = CHANGES[change]
         found = settled(diff(spec(good, bad), spec()))

@@ -12,7 +12,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import actions_for, equal
 from helpers.suite import gymnasium_checker
 from mjgym import Observable, observe
@@ -143,8 +143,8 @@ def shown_steps(entry, buffer):
 COMBINATIONS = list(itertools.product((1, 2, 3, 4, 7, 8, 30), (0, 1, 3, 4, 5, 9, 21), (1, 2, 3, 6)))
 
 
-@pytest.mark.parametrize("n", mostly_slow([None, 3], 2))
-@pytest.mark.parametrize("substeps", mostly_slow([4, 1, 5], 3))
+@pytest.mark.parametrize("n", mostly_nightly([None, 3], quick=2))
+@pytest.mark.parametrize("substeps", mostly_nightly([4, 1, 5], quick=3))
 def test_constant_options_show_what_plain_python_says(substeps, n):
     observables = {
         f"{i} {d} {b}": Observable(Clock(), update_interval=i, delay=d, buffer_size=b)
@@ -163,7 +163,8 @@ def test_constant_options_show_what_plain_python_says(substeps, n):
 
 
 @pytest.mark.parametrize(
-    "id", mostly_slow(["dmc/walker-run-v0", "dmc/cartpole-swingup-v0", "dmc/fish-swim-v0"], 3)
+    "id",
+    mostly_nightly(["dmc/walker-run-v0", "dmc/cartpole-swingup-v0", "dmc/fish-swim-v0"], quick=3),
 )
 def test_entries_of_the_suite_show_past_values_bit_for_bit(id):
     """Against a twin that is stepped by MuJoCo's own functions, physics step by physics step."""
@@ -205,8 +206,8 @@ DELAYS = [4, 0, 11, 2, 2, 0, 7, 1, 0, 3]
 
 @pytest.mark.parametrize("n", [None, 2])
 @pytest.mark.parametrize("buffer", [1, 2, 5])
-@pytest.mark.parametrize("intervals", mostly_slow([INTERVALS, [1], [6]], 3))
-@pytest.mark.parametrize("delays", mostly_slow([DELAYS, [0], [9]], 3))
+@pytest.mark.parametrize("intervals", mostly_nightly([INTERVALS, [1], [6]], quick=3))
+@pytest.mark.parametrize("delays", mostly_nightly([DELAYS, [0], [9]], quick=3))
 def test_distributions_are_drawn_for_each_reading(intervals, delays, buffer, n):
     clock = Clock()
     observable = Observable(
@@ -295,7 +296,7 @@ def test_random_intervals_have_their_distribution():
 
 @pytest.mark.parametrize(
     ("options", "count"),
-    mostly_slow(
+    mostly_nightly(
         [
             # Physics steps of which an observation needs readings, in 12 control steps of 5.
             ({}, 12),
@@ -317,7 +318,7 @@ def test_random_intervals_have_their_distribution():
                 10,
             ),  # not 25, 50
         ],
-        3,
+        quick=3,
     ),
 )
 @pytest.mark.parametrize("n", [None, 2])

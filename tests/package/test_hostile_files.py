@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from helpers import hostile
 from helpers.hostile import ID, LEARNERS, OWN, ROBOSUITE, RUNS, SPECS
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError
@@ -59,9 +59,9 @@ ONLY_MADE = {"task class, bare", "entry point"}  # no reference to code: make re
 
 @pytest.mark.parametrize(
     ("command", "case"),
-    mostly_slow(
+    mostly_nightly(
         [(c, case) for c in COMMANDS for case in RUNS if c == "evaluate" or case not in ONLY_MADE],
-        8,
+        quick=8,
     ),
 )
 def test_a_run_names_code(case, command):
@@ -71,7 +71,7 @@ def test_a_run_names_code(case, command):
 
 @pytest.mark.parametrize(
     "words",
-    mostly_slow(
+    mostly_nightly(
         [
             ["info"],
             ["check"],
@@ -81,7 +81,7 @@ def test_a_run_names_code(case, command):
             ["record", "--out", "f.png"],
             ["demos", "--out", "x.hdf5"],
         ],
-        4,
+        quick=4,
     ),
     ids=lambda words: words[0],
 )
@@ -93,7 +93,7 @@ def test_an_id_of_a_run_is_not_looked_for_in_the_working_folder(words):
 
 @pytest.mark.torch
 @pytest.mark.parametrize("how", ["resume", "config"])
-@pytest.mark.parametrize("case", mostly_slow(LEARNERS, 2))
+@pytest.mark.parametrize("case", mostly_nightly(LEARNERS, quick=2))
 def test_settings_of_a_learner_name_code(case, how):
     pytest.importorskip("torch")
     hostile.run_folder(Path("run"), LEARNERS[case])
@@ -147,7 +147,7 @@ def test_nothing_else_is_imported(text):
 
 
 @needs_h5py
-@pytest.mark.parametrize("case", mostly_slow(SPECS, 2))
+@pytest.mark.parametrize("case", mostly_nightly(SPECS, quick=2))
 def test_a_dataset_names_code(case):
     changed = SPECS[case]
     hostile.hdf5(Path("s.hdf5"), hostile.recorded(**changed))
@@ -193,7 +193,7 @@ def test_demonstrations_of_robosuite_name_code(case):
 
 
 @needs_h5py
-@pytest.mark.parametrize("case", mostly_slow(hostile.EPISODES, 5))
+@pytest.mark.parametrize("case", mostly_nightly(hostile.EPISODES, quick=5))
 def test_an_episode_is_damaged(case):
     hostile.hdf5(Path("s.hdf5"), hostile.recorded(), hostile.EPISODES[case])
     found = datasets.load("s.hdf5")
@@ -270,7 +270,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("case", mostly_slow(BAD, 2))
+@pytest.mark.parametrize("case", mostly_nightly(BAD, quick=2))
 def test_a_policy_is_damaged(case):
     arrays = dict(trained.bundled(ID).policy.arrays())
     for name, value in BAD[case].items():
@@ -323,7 +323,7 @@ ASSETS = {
 }
 
 
-@pytest.mark.parametrize("case", mostly_slow([*MODELS, *ASSETS], 4))
+@pytest.mark.parametrize("case", mostly_nightly([*MODELS, *ASSETS], quick=4))
 def test_a_model_asks_for_too_much(case):
     from mjgym import mjcf
 

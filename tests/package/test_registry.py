@@ -18,7 +18,7 @@ from gymnasium.envs.registration import EnvSpec
 
 import mjgym
 from helpers import suite
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym import registry
 from mjgym.envs.options import Options, VectorOptions, WarpOptions, names
 from mjgym.task.task_fields import check_fields
@@ -248,7 +248,7 @@ class TestMake:
         with pytest.raises(error, match=near):
             MAKERS[maker](id)
 
-    @pytest.mark.parametrize(("limit", "expected"), mostly_slow([(7, 7), (None, 1000)], 2))
+    @pytest.mark.parametrize(("limit", "expected"), mostly_nightly([(7, 7), (None, 1000)], quick=2))
     def test_an_episode_ends_at_the_step_limit(self, limit, expected):
         given = {} if limit is None else {"max_episode_steps": limit}
         env = gymnasium.make("dmc/cartpole-balance-v0", **given)

@@ -6,7 +6,7 @@ import pytest
 
 import mjgym
 from helpers import toys
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
 from helpers.rollouts import equal
 from mjgym import parallel_env, planning
@@ -21,7 +21,7 @@ SAMPLING = sorted(set(planning.METHODS) - {"ilqg"})
 # iLQG.
 
 
-@pytest.mark.parametrize("id", mostly_slow(IDS, ["dmc/lqr-lqr_2_1-v0"]))
+@pytest.mark.parametrize("id", mostly_nightly(IDS, quick=["dmc/lqr-lqr_2_1-v0"]))
 def test_ilqg_reaches_the_riccati_solution(id):
     steps = 25
     env = made(id, seed=1)
@@ -74,7 +74,7 @@ def test_a_bounded_minimum():
 # Sampling.
 
 
-@pytest.mark.parametrize("name", mostly_slow(SAMPLING, 4))
+@pytest.mark.parametrize("name", mostly_nightly(SAMPLING, quick=4))
 def test_sampling_improves(name):
     """On a linear-quadratic task, towards the optimum that is known."""
     env = made(IDS[0], seed=1)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.grippers_bench import PREFIX, Bench, scene
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.places import DATA
 from mjgym.controllers.gripper import GripperLaw
 from mjgym.robots import grasped, hands, watch_grasp
@@ -316,7 +316,9 @@ class TestWidths:
 
 
 class TestStability:
-    @pytest.mark.parametrize("name", mostly_slow([n for n in hands.names() if n in FACTS], 3))
+    @pytest.mark.parametrize(
+        "name", mostly_nightly([n for n in hands.names() if n in FACTS], quick=3)
+    )
     def test_dithering_diverges_nowhere(self, name):
         bench = Bench(name)
         draws = np.random.default_rng(1)
@@ -328,7 +330,7 @@ class TestStability:
 
 class TestGrasps:
     @pytest.mark.parametrize(
-        "name", mostly_slow(GRASPING, [n for n in GRASPING if "Three" not in n])
+        "name", mostly_nightly(GRASPING, quick=[n for n in GRASPING if "Three" not in n])
     )
     def test_holds_a_cube(self, name):
         """It closes on a cube of 4 cm and 64 g, carries it for two seconds, and lets it go."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from helpers import suite
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
 from mjgym.sim.single import UNLOGGED
@@ -486,8 +486,8 @@ class TestStep:
                 mujoco.mj_step(model, data)
         mujoco.mj_step1(model, data)
 
-    @pytest.mark.parametrize("n", mostly_slow([2, 1, 5], 3))
-    @pytest.mark.parametrize("integrator", mostly_slow(INTEGRATORS, 3))
+    @pytest.mark.parametrize("n", mostly_nightly([2, 1, 5], quick=3))
+    @pytest.mark.parametrize("integrator", mostly_nightly(INTEGRATORS, quick=3))
     def test_has_the_published_order(self, integrator, n):
         batch, singles = of_everything((), integrator)
         _ = batch.view.xpos  # a field is filled by the calls after it was first read
@@ -546,7 +546,7 @@ class TestStep:
         assert single.data.qpos.tolist() == data.qpos.tolist()
         assert single.data.qpos.tolist() != computed.data.qpos.tolist()
 
-    @pytest.mark.parametrize("threads", mostly_slow([2, 1, 5], 3))
+    @pytest.mark.parametrize("threads", mostly_nightly([2, 1, 5], quick=3))
     @pytest.mark.parametrize("varies", VARIES)
     def test_of_a_batch_equals_that_of_single_simulations(self, varies, threads):
         batch, singles = of_everything(varies, threads=threads)
@@ -671,7 +671,7 @@ class TestSnapshot:
         return passed
 
     @pytest.mark.parametrize(
-        ("varies", "integrator"), mostly_slow(itertools.product(VARIES, INTEGRATORS), 4)
+        ("varies", "integrator"), mostly_nightly(itertools.product(VARIES, INTEGRATORS), quick=4)
     )
     def test_going_on_from_one_repeats_every_bit(self, varies, integrator):
         batch, singles = of_everything(varies, integrator)
@@ -955,7 +955,7 @@ class TestQuiet:
         assert log_config() == config
 
 
-@pytest.mark.parametrize("kind", mostly_slow(["batch", "data"], 2))
+@pytest.mark.parametrize("kind", mostly_nightly(["batch", "data"], quick=2))
 def test_memory_and_threads_go_with_the_last_reference(kind):
     """Without the garbage collector, which does not see what the engine holds."""
     batch, singles = of_everything()

@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym_train.learn.mirror import joint_images, mirrors
 
 
@@ -47,7 +47,7 @@ def test_a_symmetric_robot_moves_as_its_image():
 
 
 @pytest.mark.parametrize(
-    "id", mostly_slow(["go1-velocity", "go2-velocity", "g1-velocity", "go1-tracking"], 4)
+    "id", mostly_nightly(["go1-velocity", "go2-velocity", "g1-velocity", "go1-tracking"], quick=4)
 )
 def test_legged_robots(id):
     """Their inertias differ a little from side to side: a control step, not an episode."""

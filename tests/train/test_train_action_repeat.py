@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from helpers import training_runs
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies import network as policy
 from mjgym_train import config, evaluation
@@ -32,7 +32,8 @@ def collector(n, id=WALKER, repeat=REPEAT, **env):
 
 
 @pytest.mark.parametrize(
-    ("repeat", "limit"), mostly_slow(itertools.product((1, REPEAT), (21, 26)), [(REPEAT, 26)])
+    ("repeat", "limit"),
+    mostly_nightly(itertools.product((1, REPEAT), (21, 26)), quick=[(REPEAT, 26)]),
 )
 def test_is_that_of_single_environments(repeat, limit):
     """Bit for bit, rewards summed: also where an episode ends between two decisions."""

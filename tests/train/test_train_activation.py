@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym.policies import activations
 from mjgym.policies import network as policy
 from mjgym.policies.network import Policy, PolicyError
@@ -56,7 +56,7 @@ def test_numpy_has_pytorchs_formula(name: str) -> None:
 
 
 @pytest.mark.parametrize("layer_norm", [True, False])
-@pytest.mark.parametrize("name", mostly_slow(NAMES, 3))
+@pytest.mark.parametrize("name", mostly_nightly(NAMES, quick=3))
 def test_a_policy_file_acts_as_the_agent_does(name, layer_norm, tmp_path) -> None:
     agent = made("td3", f"activation={name}", f"layer_norm={layer_norm}", "history=2")
     agent.policy(LOW, HIGH).save(tmp_path / "policy.npz")

@@ -11,7 +11,7 @@ from torch.distributions import Categorical, Independent, MixtureSameFamily, Nor
 
 from helpers import demonstrated, training_runs
 from helpers.demonstrated import STEPS, Dataset
-from helpers.lanes import lane, mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from helpers.training_runs import interrupted, mjgym_
 from mjgym import datasets
 from mjgym.cli.policy_option import spaces_complaint
@@ -597,7 +597,7 @@ class TestRefusals:
     def test_wrong_settings(self, words, said, known, tmp_path):
         assert said in self.refused(tmp_path, "--data", "cart", *words)
 
-    @pytest.mark.parametrize("algorithm", mostly_slow(["bc", "sac"], 2))
+    @pytest.mark.parametrize("algorithm", mostly_nightly(["bc", "sac"], quick=2))
     def test_a_dataset_that_has_changed_is_not_gone_on_with(
         self, algorithm, recorded, known, tmp_path
     ):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.stories import Story
 from mjgym.policies import network
 from mjgym.policies.run_errors import ConfigError
@@ -105,7 +105,7 @@ class TestDQN:
             same.append(all(torch.equal(*pair) for pair in pairs))
         assert same == [False, False, True] * 2
 
-    @pytest.mark.parametrize("critic", mostly_slow(["mean", "categorical", "quantile"], 3))
+    @pytest.mark.parametrize("critic", mostly_nightly(["mean", "categorical", "quantile"], quick=3))
     @pytest.mark.parametrize("dueling", [False, True])
     def test_the_kept_policy_acts_alike(self, critic, dueling, tmp_path):
         settings = DQNConfig(hidden=(8, 8), bins=4, critic=critic, atoms=7, dueling=dueling)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import lane, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from helpers.stories import Story
 from helpers.training_runs import ID, SMALL_REPLAY, interrupted, mjgym_, trainer
 from mjgym.policies import network as policy
@@ -278,7 +278,7 @@ COMBINED = [  # every value of a setting with every value of each other one
 
 @pytest.mark.parametrize(
     ("algorithm", "critic", "discounting", "n_step", "history", "ensemble"),
-    mostly_slow(COMBINED, 4),
+    mostly_nightly(COMBINED, quick=4),
 )
 def test_combined_settings_learn(algorithm, critic, discounting, n_step, history, ensemble):
     agent, read = made(

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from helpers import own_noise
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
@@ -91,7 +91,7 @@ class TestDraws:
 
 class TestNoisyWeights:
     @pytest.mark.parametrize("layer_norm", [True, False])
-    @pytest.mark.parametrize("goal", mostly_slow([0.05, 0.2, 0.5], 3))
+    @pytest.mark.parametrize("goal", mostly_nightly([0.05, 0.2, 0.5], quick=3))
     def test_actions_move_by_the_distance_that_is_wanted(self, goal, layer_norm):
         """On the last observations, which sigma was found by: in every sub-environment."""
         body, explore = made(num_envs=64, layer_norm=layer_norm, parameter_noise=goal, **PARAMETER)

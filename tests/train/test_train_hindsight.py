@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import lane, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from helpers.places import SCRIPTS
 from helpers.stories import Story, assert_same_batch
 from helpers.training_runs import assert_equal, interrupted, trainer
@@ -49,9 +49,11 @@ class TestBuffer:
         )
         return buffer, Story(Aiming(buffer), envs, steps, np.random.default_rng(0))
 
-    @pytest.mark.parametrize("size", mostly_slow([1200, 120], 2), ids=["all", "the last alone"])
     @pytest.mark.parametrize(
-        "drawn", mostly_slow([{}, {"n_step": 3, "shorter": (1,), "history": 2}], 2)
+        "size", mostly_nightly([1200, 120], quick=2), ids=["all", "the last alone"]
+    )
+    @pytest.mark.parametrize(
+        "drawn", mostly_nightly([{}, {"n_step": 3, "shorter": (1,), "history": 2}], quick=2)
     )
     def test_goals_are_achieved_later_in_the_same_episode(self, drawn, size):
         buffer, story = self.filled(size, **drawn)

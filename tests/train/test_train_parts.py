@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.stories import Story, assert_same_batch
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
@@ -109,8 +109,8 @@ class TestSettings:
 
 class TestReplay:
     @pytest.mark.parametrize("n_step", [1, 3])
-    @pytest.mark.parametrize("history", mostly_slow([4, 1], 2))
-    @pytest.mark.parametrize("steps", mostly_slow([15, 100], 2))
+    @pytest.mark.parametrize("history", mostly_nightly([4, 1], quick=2))
+    @pytest.mark.parametrize("steps", mostly_nightly([15, 100], quick=2))
     def test_against_the_episodes(self, n_step, history, steps):
         """Rewards, ends, what follows and what was before, also after the ring has come around."""
         envs, length = 3, 40

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 import bundle_policy
 from bundle_policy import Beside, RefusedError, TorchPolicy
 
-from helpers.lanes import lane, mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from mjgym.cli import task_arguments
 from mjgym.cli.policy_option import arguments_for, load_policy, spaces_complaint
 from mjgym.policies import trained
@@ -81,7 +81,7 @@ class TestOfThePackage:
         found.about.check(env)
         assert env.action_space.contains(found.policy(env.reset(seed=0)[0]).astype(np.float32))
 
-    @pytest.mark.parametrize("id", mostly_slow(IDS, 5))
+    @pytest.mark.parametrize("id", mostly_nightly(IDS, quick=5))
     def test_sees_what_its_commands_show_it(self, id):
         subject = subject_of(id, None, None, trust=False)
         env = gymnasium.make(id, **subject.env)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from mjgym.util import bounded
 from mjgym.util.bounded import FileError
 from mjgym.util.values import convert
@@ -40,7 +40,7 @@ def test_json_within_the_bounds():
 
 @pytest.mark.parametrize(
     "text",
-    mostly_slow(
+    mostly_nightly(
         [
             BOMB,
             "a: " + "[" * 100_000,
@@ -50,7 +50,7 @@ def test_json_within_the_bounds():
             "!!python/object:os.system x",
             "x" * (bounded.MOST_YAML_BYTES + 1),
         ],
-        3,
+        quick=3,
     ),
     ids=lambda text: text[:9],
 )

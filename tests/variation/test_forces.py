@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly
 from helpers.toys import Cart
 from mjgym.variation import Bernoulli, Constant, Normal, Sequence, Uniform, factor, redrawn, shared
 
@@ -87,7 +87,7 @@ class TestPhysics:
 
 
 class TestMany:
-    @pytest.mark.parametrize("id", mostly_slow([ID, "robosuite/Lift-v0"], 4))
+    @pytest.mark.parametrize("id", mostly_nightly([ID, "robosuite/Lift-v0"], quick=4))
     def test_a_batch_equals_single_environments(self, id):
         body = "torso" if id == ID else "cube_main"
         vary = {f"xfrc_applied[{body}, :3]": redrawn(Normal(0, 2), every=Uniform(0.05, 0.2))}

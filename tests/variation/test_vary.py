@@ -14,7 +14,7 @@ from mujoco.batch import MODEL_FIELDS
 
 import mjgym
 from helpers.compiling import nothing_compiled
-from helpers.lanes import lane, mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly
 from helpers.rollouts import actions_for, equal
 from helpers.suite import within
 from mjgym import mjcf
@@ -422,7 +422,7 @@ ROUNDED = {"jnt_pos[hinge]": 1e-15}
 
 
 class TestEqualsACompiledModel:
-    @pytest.mark.parametrize("key", mostly_slow(EQUAL, 12))
+    @pytest.mark.parametrize("key", mostly_nightly(EQUAL, quick=12))
     def test_in_every_number_and_in_motion(self, key):
         value, moves = EQUAL[key]
         field = key.partition("[")[0]
@@ -803,9 +803,9 @@ class TestStates:
             ended = bool(old[2][2] | old[3][2])
 
     @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
-    @pytest.mark.parametrize("every", mostly_slow(["episode", "reset", "never"], 3))
+    @pytest.mark.parametrize("every", mostly_nightly(["episode", "reset", "never"], quick=3))
     @pytest.mark.parametrize(
-        "id", mostly_slow(["dmc/humanoid-run-v0", "locomotion/ant-run_gaps-v0"], 2)
+        "id", mostly_nightly(["dmc/humanoid-run-v0", "locomotion/ant-run_gaps-v0"], quick=2)
     )
     def test_copies_go_on_bit_for_bit(self, id, every, duplicate):
         make = {"vary": IDS[id], "vary_every": every, "max_episode_steps": LIMIT}

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.model_facts import compare, facts
 from helpers.suite import TASKS, task
 
@@ -26,7 +26,7 @@ DOGS = [name for name in TASKS if name.startswith("dog")]
 
 @pytest.mark.parametrize(
     "name",
-    daily([n for n in TASKS if n not in DOGS], 4),
+    mostly_slow([n for n in TASKS if n not in DOGS], 4),
 )
 def test_model_equals_the_record(name):
     model = task(name).model().compile()
@@ -80,7 +80,7 @@ def _without_meshes(record):
     return record
 
 
-@pytest.mark.parametrize("name", daily(DOGS, 5))
+@pytest.mark.parametrize("name", mostly_slow(DOGS, 5))
 def test_dog_equals_the_record_but_for_its_look(name):
     model = task(name).model().compile()
     assert model.nmesh == model.nskin == 0

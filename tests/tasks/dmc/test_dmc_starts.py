@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.suite import (
     COUNTED,
     IDS,
@@ -26,7 +26,7 @@ def _flat(entries):
     return np.concatenate([np.ravel(value) for value in entries.values()])
 
 
-@pytest.mark.parametrize("id", daily(IDS, 12))
+@pytest.mark.parametrize("id", mostly_slow(IDS, 12))
 def test_starts_equal_the_recorded_ones(id):
     """With the recorder's generator, every draw, order and loop gives its 200 starts."""
     name = id.removeprefix("dmc/").removesuffix("-v0")

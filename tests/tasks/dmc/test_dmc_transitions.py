@@ -4,7 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.suite import (
     ARGUMENTS,
     IDS,
@@ -39,8 +39,8 @@ def _bounds(name, kind, rows):
     return bounds
 
 
-@pytest.mark.parametrize("kind", daily(["random", "goal"], 2))
-@pytest.mark.parametrize("id", daily(IDS, OF_DOMAINS[::2]))
+@pytest.mark.parametrize("kind", mostly_slow(["random", "goal"], 2))
+@pytest.mark.parametrize("id", mostly_slow(IDS, OF_DOMAINS[::2]))
 def test_single_env_reproduces_transitions(id, kind):
     name = id.removeprefix("dmc/").removesuffix("-v0")
     record = transitions(name, kind)
@@ -67,7 +67,7 @@ def test_single_env_reproduces_transitions(id, kind):
 
 # A single environment replays both kinds, and the contract compares each slot of a batch with one.
 @pytest.mark.parametrize("kind", ["random", pytest.param("goal", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("id", daily(IDS, 10))
+@pytest.mark.parametrize("id", mostly_slow(IDS, 10))
 def test_batch_reproduces_transitions(id, kind):
     name = id.removeprefix("dmc/").removesuffix("-v0")
     record = transitions(name, kind)

@@ -12,13 +12,13 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.rollouts import equal
 from mjgym import registry
 
 IDS = registry.ids(namespace="gymnasium")
 QUICK = ["gymnasium/Hopper-v5"]
-every_id = pytest.mark.parametrize("id", daily(IDS, QUICK))
+every_id = pytest.mark.parametrize("id", mostly_slow(IDS, QUICK))
 
 # Keyword arguments of the classes, away from their defaults; some in two ways.
 AWAY = {

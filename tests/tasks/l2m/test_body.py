@@ -8,7 +8,7 @@ import pytest
 
 from helpers import body_records
 from helpers.body_records import AXES, EPISODES, Walker, episodes, poses
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES, MUSCLES, Musculoskeletal
 
@@ -183,7 +183,7 @@ def states_of(name):
     return {key: np.array([row[key] for row in rows]) for key in rows[0]}
 
 
-@pytest.mark.parametrize("name", daily(EPISODES, ["reflex", "rest"]))
+@pytest.mark.parametrize("name", mostly_slow(EPISODES, ["reflex", "rest"]))
 class TestRecordedStates:
     """From the states of whole episodes."""
 
@@ -211,7 +211,7 @@ class TestRecordedStates:
         assert relative(states_of(name)["acceleration"], episodes()[name]["udot"]) < 1e-6
 
 
-@pytest.mark.parametrize("name", daily(EPISODES, ["rest"]))
+@pytest.mark.parametrize("name", mostly_slow(EPISODES, ["rest"]))
 class TestReplay:
     def test_for_a_fifth_of_a_second(self, name):
         """From the recorded start, with the recorded actions."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.walk_records import DATA, NAMES, episodes
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
@@ -232,7 +232,7 @@ def test_the_ground_pushes_as_recorded():
     assert along > 0.85
 
 
-@pytest.mark.parametrize("name", daily(NAMES, ["rest"]))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, ["rest"]))
 def test_recorded_actions_lead_near_for_a_fifth_of_a_second(name):
     """With stiff tendons and other contacts it goes apart sooner than with OpenSim's forces."""
     record = episodes()[name]

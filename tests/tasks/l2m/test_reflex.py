@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from helpers.body_records import EPISODES, episodes
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from mjgym.cli.policy_option import load_policy
 from mjgym.tasks.l2m.reflex import BALANCE, CONTACT, START, Reflexes, looked_at, parameters
 
@@ -187,7 +187,7 @@ def test_many_walk_as_one():
 class TestCommandLine:
     """`--policy scripted`."""
 
-    @pytest.mark.parametrize("make", daily([gymnasium.make, gymnasium.make_vec], 2))
+    @pytest.mark.parametrize("make", mostly_slow([gymnasium.make, gymnasium.make_vec], 2))
     def test_it_acts_in_one_and_in_many(self, make):
         env = make("l2m/walk_planar-v0", init_pose=START)
         observation, _ = env.reset(seed=0)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from mjgym.tasks.l2m.target_field import (
     DRAWS,
     FARTHEST_SINK,
@@ -121,7 +121,7 @@ def positions(field):
         last = step
 
 
-@pytest.mark.parametrize("field", daily(FIELDS, 4), ids=NAMES)
+@pytest.mark.parametrize("field", mostly_slow(FIELDS, 4), ids=NAMES)
 def test_whole_recorded_fields(field):
     """Every recorded view, target velocity and sink, achieved at the recorded step."""
     law = TargetField(field["version"])

@@ -8,7 +8,7 @@ import pytest
 
 import mjgym
 from helpers import walk_records
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.walk_records import NAMES, episodes, field_state, states, task
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
@@ -37,7 +37,7 @@ def fibre_velocities():
     return np.array([FIELD + 9 + leg * i + 11 + 3 * k + 2 for i in (0, 1) for k in range(11)])
 
 
-@pytest.mark.parametrize("name", daily(NAMES, ["reflex"]))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, ["reflex"]))
 def test_observations_of_recorded_states(name):
     recorded = episodes()[name]
     rows = slice(None, None, 1 if len(recorded["q"]) < 200 else 10)
@@ -103,7 +103,7 @@ def instants(recorded):
         yield {ours: recorded[theirs][t] for ours, theirs in names.items()}
 
 
-@pytest.mark.parametrize("name", daily(NAMES, ["reflex"]))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, ["reflex"]))
 def test_footsteps_rewards_and_ends_of_recorded_episodes(name):
     recorded = episodes()[name]
     feed = Feed(task(name), field_state(name))

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.legged_records import Errors, Placed, assert_noise, assert_options, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -274,7 +274,7 @@ def test_memory_after_a_step_is_the_recorded_one(replayed):
 
 
 @pytest.mark.parametrize("robot", TASKS)
-@pytest.mark.parametrize("privileged", daily([False, True], 2))
+@pytest.mark.parametrize("privileged", mostly_slow([False, True], 2))
 def test_observations_are_the_recorded_ones(robot, privileged):
     replayed = Replayed(robot, privileged=privileged)
     z, task, errors = replayed.record, replayed.task, Errors()

@@ -5,7 +5,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.legged_records import Errors, Placed, assert_noise, assert_options, model_facts, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -122,7 +122,7 @@ def ended(z, t, i):
     return z["terminated"][t, i] or z["truncated"][t, i]
 
 
-@pytest.fixture(scope="module", params=daily(CASES, ROBOTS))
+@pytest.fixture(scope="module", params=mostly_slow(CASES, ROBOTS))
 def replayed(request):
     return Replayed(request.param)
 
@@ -184,7 +184,7 @@ def test_terms_and_rewards_are_the_recorded_ones(replayed):
     assert len(counted) >= 10
 
 
-@pytest.mark.parametrize("robot", daily(CASES, 4))
+@pytest.mark.parametrize("robot", mostly_slow(CASES, 4))
 def test_terms_without_weight_are_the_recorded_ones(robot):
     unweighted = Replayed(robot, body_ang_vel=1.0, angular_momentum=1.0, air_time=1.0)
     z, errors = unweighted.record, Errors()
@@ -245,7 +245,7 @@ def bias_of(z, i):
     return np.array(z.meta["encoder_bias"][i])
 
 
-@pytest.mark.parametrize("robot", daily(CASES, 4))
+@pytest.mark.parametrize("robot", mostly_slow(CASES, 4))
 @pytest.mark.parametrize("group", ["actor", "critic"])
 def test_observations_are_the_recorded_ones(robot, group):
     biased = group == "actor"  # the critic sees the true joints
@@ -284,7 +284,7 @@ def test_observations_are_the_recorded_ones(robot, group):
 # Control steps.
 
 
-@pytest.mark.parametrize(("robot", "close"), daily([("go1", 1e-5), ("g1", 1e-4)], 2))
+@pytest.mark.parametrize(("robot", "close"), mostly_slow([("go1", 1e-5), ("g1", 1e-4)], 2))
 def test_an_environment_goes_through_the_recorded_steps(robot, close):
     """All at once, single and batched: physics, readings, rewards, ends, memory."""
     placed = Replayed(robot, encoder_bias=0.015)
@@ -384,7 +384,7 @@ def ranges_of(envs):
     return np.stack([free[:, :3].min(axis=0), free[:, :3].max(axis=0)], axis=-1)
 
 
-@pytest.mark.parametrize("case", daily(["go1", "go1_rough"], 2))
+@pytest.mark.parametrize("case", mostly_slow(["go1", "go1_rough"], 2))
 def test_ranges_of_commands_grow_as_recorded_in_the_settings(case):
     """An environment counts its control steps over episodes, until it is seeded."""
     envs = VectorEnv(

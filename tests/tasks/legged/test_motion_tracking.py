@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.legged_records import Errors, Placed, assert_noise, record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -134,7 +134,7 @@ def matrices(quaternions):
     return flat.reshape(-1, 3, 3)
 
 
-@pytest.mark.parametrize("robot", daily(ROBOTS, 3))
+@pytest.mark.parametrize("robot", mostly_slow(ROBOTS, 3))
 def test_a_perfect_follower_has_all_terms_at_one(robot):
     placed = Placed(published(robot=robot))
     task, motion = placed.task, placed.task.reference
@@ -153,7 +153,7 @@ def test_a_perfect_follower_has_all_terms_at_one(robot):
 
 @pytest.mark.parametrize(
     ("change", "ends"),
-    daily(
+    mostly_slow(
         [
             ({"height": 0.24}, False),
             ({"height": 0.26}, True),

@@ -5,7 +5,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.locomotion_records import (
     MAZES,
     NAMES,
@@ -34,7 +34,7 @@ MAZE_ARENAS = ("maze", "small_maze", "open_maze")
 FLOAT = 1e-6  # of what the engine stores in single precision
 
 
-@pytest.fixture(params=daily(NAMES, 4))
+@pytest.fixture(params=mostly_slow(NAMES, 4))
 def name(request):
     return request.param
 
@@ -311,7 +311,7 @@ def overlaps(centres, halves, cells, half_cell):
     return np.prod(np.clip(reach - start, 0, None), axis=-1) / (2 * half_cell) ** 2
 
 
-@pytest.mark.parametrize("arena", daily(MAZE_ARENAS, ["open_maze"]))
+@pytest.mark.parametrize("arena", mostly_slow(MAZE_ARENAS, ["open_maze"]))
 def test_walls_stand_on_the_walls_of_the_maze_and_targets_on_theirs(arena):
     place, simulation, _ = drawn_by(arena)
     view, model = simulation.view, simulation.model
@@ -399,7 +399,7 @@ def above(place, tops, written=MappingProxyType({})):
     return start
 
 
-@pytest.mark.parametrize("arena", daily(["walls", *GAPS, *MAZE_ARENAS], 3))
+@pytest.mark.parametrize("arena", mostly_slow(["walls", *GAPS, *MAZE_ARENAS], 3))
 def test_a_ball_lies_on_what_has_been_moved(arena):
     place, model = find_arena(arena), with_ball(arena)
     simulation = Single(model, place.varies)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.described import OFFSET, PROMISES, entries
-from helpers.lanes import daily, lane, mostly_nightly
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from helpers.places import BENCHMARKS, DATA
 from helpers.rollouts import actions_for, equal, row
 from helpers.suite import gymnasium_checker
@@ -21,7 +21,7 @@ IDS = registry.ids(namespace="locomotion")
 RODENT_TIMES = {"physics_timestep": 0.001, "control_timestep": 0.02}
 
 
-@pytest.mark.parametrize("id", daily(IDS, 4))
+@pytest.mark.parametrize("id", mostly_slow(IDS, 4))
 def test_an_episode_has_the_published_number_of_steps(id):
     """The published tasks add up their clock until it has reached the limit."""
     env = gymnasium.make(id)
@@ -241,7 +241,7 @@ def test_any_walker_does_any_task(id, walker):
 
 
 @pytest.mark.parametrize(
-    "arena", daily(["empty_corridor", "floor", "large_floor", "bowl", "open_maze"], 5)
+    "arena", mostly_slow(["empty_corridor", "floor", "large_floor", "bowl", "open_maze"], 5)
 )
 def test_any_arena_holds_a_walker(arena):
     env = gymnasium.make("locomotion/ant-run_walls-v0", arena=arena)
@@ -254,7 +254,7 @@ def test_any_arena_holds_a_walker(arena):
     env.close()
 
 
-@pytest.mark.parametrize("walker", daily(["jumping_ball", "ant", "cmu_humanoid"], 3))
+@pytest.mark.parametrize("walker", mostly_slow(["jumping_ball", "ant", "cmu_humanoid"], 3))
 def test_a_fall_is_a_contact_of_the_ground_with_anything_but_a_foot(walker):
     """What ends an episode is looked up among the engine's contacts."""
     env = gymnasium.make(

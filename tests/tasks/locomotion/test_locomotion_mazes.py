@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.places import DATA
 from mjgym.tasks.locomotion.floor_plans import (
     Maze,
@@ -182,7 +182,7 @@ def test_every_maze_is_whole(mazes):
 
 @pytest.mark.parametrize(
     ("shape", "options"),
-    daily(
+    mostly_slow(
         [
             ((5, 5), {"room_stretch": 0}),
             ((7, 23), {}),

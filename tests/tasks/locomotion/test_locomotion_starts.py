@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.locomotion_records import (
     MAZES,
     NAMES,
@@ -109,7 +109,7 @@ def draws(env, name, episode):
     }
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 3))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 3))
 def test_a_reset_with_the_recorded_draws_gives_the_recorded_observation(name, monkeypatch):
     record = transitions(name)
     env = make(name)

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.places import ASSETS
 from helpers.rollouts import equal
 from helpers.suite import within
@@ -495,7 +495,7 @@ def test_a_fall_ends_it_if_asked_for(ends, reference):
 # Playback.
 
 
-@pytest.mark.parametrize("clip", daily(NAMES, 4))
+@pytest.mark.parametrize("clip", mostly_slow(NAMES, 4))
 def test_played_the_humanoid_follows_the_clip_exactly(clip):
     env = make(play=True, clips=str(CLIPS / clip))
     reference = references(str(CLIPS / clip), WALKER, STEP)

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.locomotion_records import (
     CAMERA,
     MAZES,
@@ -74,7 +74,7 @@ def assert_remembered(value, recorded, label):
     assert not value[recorded.size :].any(), label
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 6))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 6))
 def test_single_env_reproduces_transitions(name):
     record = transitions(name)
     env = make(name)
@@ -101,7 +101,7 @@ def test_single_env_reproduces_transitions(name):
     env.close()
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 8))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 8))
 def test_batch_reproduces_transitions(name):
     record = transitions(name)
     envs = make_vec(name, len(record["action"]))
@@ -125,7 +125,7 @@ def test_batch_reproduces_transitions(name):
 
 @pytest.mark.parametrize(
     ("name", "row"),
-    daily([(name, row) for name, rows in SENSITIVE.items() for row in rows], 12),
+    mostly_slow([(name, row) for name, rows in SENSITIVE.items() for row in rows], 12),
 )
 def test_rows_with_looser_bounds_magnify_rounding(name, row):
     env = make(name)

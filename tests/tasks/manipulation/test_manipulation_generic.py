@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.manipulation_records import NAMES, id_of, tasks
 from helpers.rollouts import equal
 from mjgym import registry
@@ -49,7 +49,7 @@ def test_checks_find_nothing_wrong(id):
     assert [f for f in findings if f.status != "pass" and f.check != "reward"] == []
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 4))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
 def test_spaces_and_limits_are_the_published_ones(name):
     recorded = tasks()[name]
     env = gymnasium.make(id_of(name), observation="dict")

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.manipulation_records import (
     NAMES,
     OURS,
@@ -160,7 +160,7 @@ class Comparison:
                 equal(getattr(self.model, field)[own], [values[i] for i in theirs], field)
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 3))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 3))
 def test_a_scene_has_the_recorded_numbers(name):
     record, model = Record(name), scene(name, robot=True)
     for field, values in record.fields(0, model).items():

@@ -19,7 +19,7 @@ Measured (MuJoCo 4.0.0; a brick weighs 0.12 N):
 import numpy as np
 import pytest
 
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.manipulation_records import paid
 from mjgym.resets import put
 from mjgym.rotations import about_z
@@ -151,7 +151,7 @@ LAID = [(yaw, turned, aside) for yaw in (0.0, 0.4, 2.0) for turned in (False, Tr
         for aside in ((0.0, 0.0), (0.0003, 0.0002))]  # fmt: skip
 
 
-@pytest.mark.parametrize(("yaw", "turned", "aside"), daily(LAID, 5))
+@pytest.mark.parametrize(("yaw", "turned", "aside"), mostly_slow(LAID, 5))
 def test_a_brick_on_another_one_clicks_when_it_is_pressed(yaw, turned, aside):
     pair = Pair(free=True, lifted=ON_STUDS, yaw=yaw, turned=turned, aside=aside)
     assert pair.distance == pytest.approx(0.009, abs=5e-4)  # it rests on the studs
@@ -162,7 +162,7 @@ def test_a_brick_on_another_one_clicks_when_it_is_pressed(yaw, turned, aside):
     assert pair.reward == 1
 
 
-@pytest.mark.parametrize(("yaw", "turned", "aside"), daily(LAID, 5))
+@pytest.mark.parametrize(("yaw", "turned", "aside"), mostly_slow(LAID, 5))
 def test_a_brick_clicks_onto_a_fixed_one(yaw, turned, aside):
     pair = Pair(free=False, lifted=ON_STUDS, yaw=yaw, turned=turned, aside=aside)
     assert 5 < pair.press() < 40

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from gymnasium.error import ResetNeeded
 
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.manipulation_records import NAMES, ROBOT_JOINTS, STACKS, Record, id_of, make, tasks
 from helpers.stratified import Stratified
 from mjgym.tasks.manipulation.bricks import brick_name
@@ -141,7 +141,7 @@ def assert_contacts_are_allowed(name, count):
         assert find(env.data) == []
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 4))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
 def test_no_start_has_a_forbidden_contact(name):
     assert_contacts_are_allowed(name, 5)
 
@@ -200,7 +200,7 @@ def test_five_bricks_are_reassembled_from_any_order_into_any_with_the_same_base(
 
 @pytest.mark.parametrize(
     ("area", "box", "words"),
-    daily(
+    mostly_slow(
         [
             (
                 "prop",
@@ -217,7 +217,7 @@ def test_five_bricks_are_reassembled_from_any_order_into_any_with_the_same_base(
         3,
     ),
 )
-@pytest.mark.parametrize("num_envs", daily([2, None], 2))
+@pytest.mark.parametrize("num_envs", mostly_slow([2, None], 2))
 def test_an_episode_that_cannot_be_begun_is_refused_and_none_begins(
     area, box, words, num_envs, monkeypatch
 ):

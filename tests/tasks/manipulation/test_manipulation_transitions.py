@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.manipulation_records import NAMES, Record, make, make_vec, states
 from helpers.suite import relative_error, relative_errors
 from mjgym import Env
@@ -14,7 +14,7 @@ TOLERANCE = 1e-9
 FIELDS = ("time", "qpos", "qvel")
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 3))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 3))
 def test_single_env_reproduces_transitions(name):
     record = Record(name)
     env = make(name)
@@ -32,7 +32,7 @@ def test_single_env_reproduces_transitions(name):
     env.close()
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 8))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 8))
 def test_batch_reproduces_transitions(name):
     record = Record(name)
     envs = make_vec(name, len(record))
@@ -51,7 +51,7 @@ def test_batch_reproduces_transitions(name):
     envs.close()
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 4))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 4))
 def test_a_recorded_start_is_seen_as_recorded(name):
     """The first observation is computed without the actuators' forces."""
     record = Record(name)

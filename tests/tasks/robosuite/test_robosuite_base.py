@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from helpers.compiling import nothing_compiled
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import make_task
 from mjgym import Env
 from mjgym.placements import Extent, Placement, Pose, Several, Uniform
@@ -154,7 +154,7 @@ def test_gripper_none_leaves_its_entries_and_its_action_away():
     assert env.action_space.shape == (6,)
 
 
-@pytest.mark.parametrize("frequency", daily([10, 20, 50, 500], 4))
+@pytest.mark.parametrize("frequency", mostly_slow([10, 20, 50, 500], 4))
 def test_control_frequency(frequency):
     env = Env(Lift(control_frequency=frequency))
     env.reset(seed=0)
@@ -173,7 +173,7 @@ def test_ramp_of_a_controller_is_that_of_the_control_step():
     assert fixed.substeps == 7
 
 
-@pytest.mark.parametrize("name", daily(TASKS, 6))
+@pytest.mark.parametrize("name", mostly_slow(TASKS, 6))
 def test_grouped_entries_are_the_single_ones_in_a_row(name):
     single, grouped = (
         Env(make_task(name, grouped=g), observation="dict", dtype="float64") for g in (False, True)
@@ -194,7 +194,7 @@ def test_objects_may_stay_unseen():
     assert all(name.startswith("robot0_") for name in observation)
 
 
-@pytest.mark.parametrize("name", daily(TASKS, ["Lift"]))
+@pytest.mark.parametrize("name", mostly_slow(TASKS, ["Lift"]))
 def test_reward_is_scaled_by_the_most_that_a_step_pays(name):
     tasks = [make_task(name, reward_scale=scale) for scale in (1.0, 3.0, None)]
     envs = [Env(task) for task in tasks]
@@ -277,7 +277,7 @@ def test_each_number_of_an_action_moves_what_it_names(robot):
 
 
 @pytest.mark.parametrize(
-    "robot", daily(["Panda", "Sawyer", "IIWA", "UR5e", "Kinova3", "Jaco", "XArm7"], 3)
+    "robot", mostly_slow(["Panda", "Sawyer", "IIWA", "UR5e", "Kinova3", "Jaco", "XArm7"], 3)
 )
 def test_every_robot_begins_at_its_start_and_holds_it(robot):
     env = Env(Lift(robot=robot, start_noise=0.0), observation="dict", dtype="float64")
@@ -369,7 +369,7 @@ def test_objects_do_not_overlap_unless_they_may():
 
 @pytest.mark.parametrize(
     ("placement", "place"),
-    daily(
+    mostly_slow(
         [
             ("test_robosuite_base:AT_THE_SIDE", (0.2, -0.3)),
             ("test_robosuite_base:InARow", (0.0, 0.2)),
@@ -442,7 +442,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "fields"), daily(CASES, 4), ids=str)
+@pytest.mark.parametrize(("name", "fields"), mostly_slow(CASES, 4), ids=str)
 def test_every_number_is_described(name, fields):
     env = gymnasium.make(f"robosuite/{name}-v0", **fields).unwrapped
     env.reset(seed=0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.robosuite_records import make_task
 from helpers.sorting_checks import (
     at_work,
@@ -81,7 +81,7 @@ def test_one_object_is_drawn_for_each_episode():
     check_drawn("PickPlaceSingle", "obj")
 
 
-@pytest.mark.parametrize("name", daily(EXTENTS, 4))
+@pytest.mark.parametrize("name", mostly_slow(EXTENTS, 4))
 def test_one_object_is_the_same_in_all_episodes(name):
     check_fixed(f"PickPlace{name}", name)
 

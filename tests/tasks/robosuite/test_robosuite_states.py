@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import FOLDER, Record
 from mjgym.envs.env import Env
 from mjgym.sim.engine import episode_field
@@ -24,7 +24,7 @@ EXACT = 1e-6
 TOUCHING = {"Lift": (30, 0), "Stack": (41, 0), "Door": (25, 3)}
 
 
-@pytest.fixture(scope="module", params=daily(TOUCHING, 3))
+@pytest.fixture(scope="module", params=mostly_slow(TOUCHING, 3))
 def record(request):
     return request.param, Record(request.param)
 
@@ -69,7 +69,7 @@ class Recorded(Lift):
 PRECISION = {"ep0": (5e-4, 5e-6), "ep2": (1e-6, 1e-8)}
 
 
-@pytest.mark.parametrize("episode", daily(PRECISION, 2))
+@pytest.mark.parametrize("episode", mostly_slow(PRECISION, 2))
 def test_controls_and_joints_of_every_physics_step_are_the_recorded_ones(episode):
     with np.load(FOLDER / "lift_rollouts.npz") as arrays:
         rollout = {key.split("/")[1]: arrays[key] for key in arrays if key.startswith(episode)}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.robosuite_records import Record, make_task
 from mjgym import Env
 from mjgym.tasks.robosuite.tool_hang import ToolHang
@@ -100,7 +100,7 @@ def built(raised=0.015, aside=0.0, tilt=0.0, along=0.0, under=HANGS):
 
 @pytest.mark.parametrize(
     ("out_of_place", "assembled", "hung"),
-    daily(
+    mostly_slow(
         [
             ({}, 1, 1),
             ({"raised": 0.03}, 0, 1),  # the tip is not deep enough

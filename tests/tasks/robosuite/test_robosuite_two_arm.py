@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.compiling import nothing_compiled
-from helpers.lanes import daily, mostly_nightly
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.robosuite_records import Record, make_task
 from mjgym import Env
 from mjgym.tasks.robosuite.hammers import Hammer, resize_hammer
@@ -58,7 +58,7 @@ RESIZE = {
 }
 
 
-@pytest.fixture(scope="module", params=daily(TASKS, ["TwoArmLift"]))
+@pytest.fixture(scope="module", params=mostly_slow(TASKS, ["TwoArmLift"]))
 def record(request):
     name = request.param
     return name, Record(name, RESIZE.get(name), PAID.get(name, ("dense", "sparse")))
@@ -85,7 +85,7 @@ def test_recorded_states_are_the_same_all_at_once(record):
     states.assert_same_all_at_once()
 
 
-@pytest.mark.parametrize("name", daily(list(RESIZE), 3))
+@pytest.mark.parametrize("name", mostly_slow(list(RESIZE), 3))
 def test_drawn_sizes_are_as_if_compiled_with_them(name):
     env = Env(make_task(name))
     env.reset(seed=4)

@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.soccer_records import NAMES, facts, ours, record, sized, states, task
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
@@ -103,7 +103,7 @@ def assert_row(name, row, qpos, qvel, entries, reward, terminated, memory):
     assert (memory["hit"] >= 0) == z["hit"][row]
 
 
-@pytest.mark.parametrize("name", daily(NAMES, 6))
+@pytest.mark.parametrize("name", mostly_slow(NAMES, 6))
 def test_transitions_replay_in_one_match_for_every_player(name):
     of, z, only = task(name), record(name), np.zeros(1, dtype=int)
     model = compile_model(of)

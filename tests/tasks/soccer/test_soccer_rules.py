@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import daily
+from helpers.lanes import mostly_slow
 from helpers.locomotion_records import STATISTIC, spread
 from helpers.soccer_records import record, sized, task
 from mjgym import Env, VectorEnv
@@ -120,7 +120,7 @@ def test_a_start_with_players_in_each_other_or_in_the_ball_is_drawn_again():
     assert touching[False] > 0  # as the published framework leaves it
 
 
-@pytest.mark.parametrize("walker", daily(["boxhead", "ant"], 2))
+@pytest.mark.parametrize("walker", mostly_slow(["boxhead", "ant"], 2))
 def test_players_that_do_not_collide_still_touch_ball_and_ground(walker):
     touched = {}
     for collide in (True, False):
@@ -377,7 +377,7 @@ def test_a_random_opponent_is_uniform_and_repeats_with_its_seed():
 
 @pytest.mark.parametrize(
     "walker",
-    daily(
+    mostly_slow(
         [
             *("rolling_ball", "jumping_ball", "rodent", "cmu_humanoid_2020", "ant"),
             "helpers.extending.hexapod:Hexapod",
