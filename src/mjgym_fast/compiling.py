@@ -89,7 +89,7 @@ def _without_collection() -> Iterator[None]:
 
 @functools.lru_cache(maxsize=64)
 def compiled(task: Any, dtype: str, goals: Any, varied: tuple[str, ...]) -> Step | str:
-    """A task's control step, or the reason why there is none."""
+    """Compile a task's control step; returns the reason where it cannot be compiled."""
     sample = Single(compile_model(task), varied)
     needed = {"substep", "current_forces", *(("control",) if task.control_every_substep else ())}
     left_out: dict[str, str] = {}
