@@ -2,7 +2,6 @@
 
 import dataclasses
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
@@ -10,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 
 from mjgym.util.packaged import assets
+from mjgym.util.processes import answered
 from mjgym_train.cli.seeds import MJGYM
 
 FILES = assets() / "training"
@@ -292,14 +292,11 @@ def until_stopped(command: Sequence[str]) -> None:
         process.terminate()
 
     # Not in this process's group, or Ctrl-C would reach it twice and interrupt it.
-    with subprocess.Popen(command, start_new_session=True) as process:
-        signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        before = {number: signal.signal(number, stop) for number in signals}
-        try:
-            code = process.wait()
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+    with (
+        subprocess.Popen(command, start_new_session=True) as process,
+        answered(stop, "SIGINT", "SIGTERM", "SIGHUP"),
+    ):
+        code = process.wait()
     if stopped:
         raise SystemExit(128 + stopped)
     if code:

@@ -284,8 +284,7 @@ class BatchStepper(Stepper):
                 count = stepping
         if begun.size:
             for name, own in self._own.items():
-                values = self._fields[name][begun]
-                own[begun] = values[:, self._geoms] if is_of_geoms(name) else values
+                own[begun] = self._of_kept(name, self._fields[name][begun])
             if self._shares:
                 self._begun[begun] = False
         # Threads take parts from a queue, since parts with more contacts take longer.

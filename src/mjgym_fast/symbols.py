@@ -764,7 +764,7 @@ class _Namespace:
 
 
 NAMESPACE = _Namespace()
-
+_REDUCTIONS = ("sum", "prod", "max", "min", "all", "any", "mean")  # functions and methods
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.solve: _solve,
@@ -778,13 +778,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.clip: _clip,
     np.astype: _astype,
     np.searchsorted: _searchsorted,
-    np.sum: _reduction(np.add),
-    np.prod: _reduction(np.multiply),
-    np.any: _reduction(np.logical_or),
-    np.all: _reduction(np.logical_and),
-    np.max: _reduction(np.maximum),
-    np.min: _reduction(np.minimum),
-    np.mean: _mean,
+    **{getattr(np, name): getattr(Symbols, name) for name in _REDUCTIONS},
     np.count_nonzero: lambda x, axis=None, keepdims=False: _reduce(
         np.add, _astype(x, TRUTH), axis, keepdims
     ),

@@ -302,6 +302,11 @@ def figure_of(curves: Sequence[Curve], band: str = "intervals") -> Any:
     `scaled` tasks that every experiment has run. Up to `FEW` tasks follow over steps and minutes,
     more of them over steps in `COLUMNS` columns. Beyond the time that all runs of an experiment
     share, each run continues as a thin line.
+
+    Args:
+        band: "intervals", means with 95 % t intervals, from three seeds on; or "percentiles",
+            medians with the 5th and 95th percentiles of the seeds, as in the report on the control
+            suite of 2018.
     """
     from matplotlib.figure import Figure
 
@@ -335,9 +340,6 @@ def figure_of(curves: Sequence[Curve], band: str = "intervals") -> Any:
 
 
 LABELS = {"steps": "environment steps, thousands", "seconds": "minutes of training"}
-BANDS = ("intervals", "percentiles")
-"""Lines and bands: means with 95 % t intervals, from three seeds on; medians with the 5th and 95th
-percentiles of the seeds, as in the report on the control suite of 2018."""
 COLUMNS, FEW = 6, 3  # of panels; tasks that have a panel over minutes as well
 _UNITS = {"steps": 1e3, "seconds": 60.0}
 
@@ -375,7 +377,7 @@ def _profile(axis: Any, table: dict[str, list[np.ndarray]]) -> None:
     axis.legend(fontsize=8)
 
 
-def panel(axis: Any, curves: Sequence[Curve], id: str, by: str, band: str = BANDS[0]) -> None:
+def panel(axis: Any, curves: Sequence[Curve], id: str, by: str, band: str = "intervals") -> None:
     """Draw the curves of one task, with bands over seeds."""
     for number, name in enumerate(dict.fromkeys(curve.experiment for curve in curves)):
         own = [c for c in curves if (c.id, c.experiment) == (id, name)]

@@ -30,24 +30,22 @@ def mean(scores: Scores) -> float:
     return float(np.mean([np.mean(task) for task in scores]))
 
 
-def mean_interval(sample: np.ndarray, confidence: float = CONFIDENCE) -> Interval | None:
+def mean_interval(sample: np.ndarray) -> Interval | None:
     """Student's t interval of the mean of one task's runs; None below `LEAST_RUNS`.
 
     For normal scores it has its nominal coverage however few the runs are, unlike a bootstrap.
     """
-    low, high = mean_intervals(np.asarray(sample)[:, None], confidence)
+    low, high = mean_intervals(np.asarray(sample)[:, None])
     return None if np.isnan(low[0]) else (float(low[0]), float(high[0]))
 
 
-def mean_intervals(
-    samples: np.ndarray, confidence: float = CONFIDENCE
-) -> tuple[np.ndarray, np.ndarray]:
+def mean_intervals(samples: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """`mean_interval` of each column of (runs, n); NaN below `LEAST_RUNS`."""
     runs = len(samples)
     if runs < LEAST_RUNS:
         nothing = np.full(samples.shape[1], np.nan)
         return nothing, nothing
-    half = t_quantile(confidence, runs - 1) * samples.std(0, ddof=1) / math.sqrt(runs)
+    half = t_quantile(CONFIDENCE, runs - 1) * samples.std(0, ddof=1) / math.sqrt(runs)
     return samples.mean(0) - half, samples.mean(0) + half
 
 
@@ -75,12 +73,7 @@ def _within(theta: float, freedom: int) -> float:
 
 
 def interval(
-    statistic: Callable[[Scores], float],
-    scores: Scores,
-    *,
-    repeats: int = REPEATS,
-    confidence: float = CONFIDENCE,
-    seed: int = 0,
+    statistic: Callable[[Scores], float], scores: Scores, *, repeats: int = REPEATS
 ) -> Interval | None:
     """Percentile interval of a stratified bootstrap; None if a task has fewer than `LEAST_RUNS`.
 
@@ -91,12 +84,12 @@ def interval(
     """
     if min(map(len, scores)) < LEAST_RUNS:
         return None
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     resampled = [
         statistic([task[rng.integers(len(task), size=len(task) - 1)] for task in scores])
         for _ in range(repeats)
     ]
-    low, high = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = np.quantile(resampled, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
     return float(low), float(high)
 
 

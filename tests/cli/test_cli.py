@@ -362,25 +362,6 @@ class TestInfo:
         assert "expected names with values" in refused("info", str(run))
 
     @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            (["dmc/cartpole-swinup-v0"], "Did you mean dmc/cartpole-swingup-v0"),
-            (["nowhere:cartpole-swingup"], "neither a module nor an id 'nowhere'"),
-            (["cartpole-swingup", "--set", "pole=2"], "did you mean poles"),
-            (["cartpole-swingup", "--set", "poles=two"], "'two' is not int"),
-            (["cartpole-swingup", "--set", "sparse=maybe"], "'maybe' is not bool"),
-            (["cartpole-swingup", "--set", "poles"], "not of the form name=value"),
-            (["cartpole-swingup", "--set", "poles=0"], "must be from 1 to 100"),
-            (["cartpole-swingup", "--set", "poles=1", "--set", "poles=2"], "set twice"),
-            (["cartpole-swingup", "--set", "dtype=int8"], "none of float32, float64"),
-        ],
-    )
-    def test_wrong_words(self, arguments, words):
-        result = CliRunner().invoke(app, ["info", *arguments])
-        assert result.exit_code == 2
-        assert words in re.sub(r"[│\s]+", " ", result.output)
-
-    @pytest.mark.parametrize(
         ("given", "meant"),
         [
             ("pendulum-swingup", "dmc/pendulum-swingup-v0"),
@@ -524,21 +505,6 @@ class TestCheck:
         assert finding["status"] == "fail"
         assert "typo.py:3" in finding["reason"]
 
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            (["no_such_module"], "neither a module nor an id 'no_such_module'"),
-            (["no_such_file.py"], "there is no file no_such_file.py"),
-            (["json"], "json registers no ids"),
-            (["dmc/pendulum-swngup-v0"], "Did you mean dmc/pendulum-swingup-v0"),
-            (["cartpole-swingup", "--set", "pole=2"], "did you mean poles"),
-        ],
-    )
-    def test_wrong_words(self, arguments, words):
-        result = CliRunner().invoke(app, ["check", *arguments])
-        assert result.exit_code == 2
-        assert words in re.sub(r"[│\s]+", " ", result.output)
-
 
 class TestBench:
     @lane(2, 3)
@@ -580,20 +546,35 @@ class TestBench:
             assert f"timing {n} x {id} ({k + 1} of 4)" in seen[k].err
         assert max(len(line) for one in told for line in one.out.splitlines()) <= int(width)
 
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            (["walker-wlak"], "Did you mean dmc/walker-walk-v0"),
-            ([SMALL, "--num-envs", "1,x"], "'1,x' is no list of numbers"),
-            ([SMALL, "--backend", "jax"], "'jax' is none of mujoco, warp"),
-            ([SMALL, "--seconds", "0"], "--seconds"),
-            ([SMALL, "--out", "no/such/folder/x.json"], "there is no such folder"),
-        ],
-    )
-    def test_wrong_words(self, arguments, words):
-        result = CliRunner().invoke(app, ["bench", *arguments])
-        assert result.exit_code == 2
-        assert words in re.sub(r"[│\s]+", " ", result.output)
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["info", "dmc/cartpole-swinup-v0"], "Did you mean dmc/cartpole-swingup-v0"),
+        (["info", "nowhere:cartpole-swingup"], "neither a module nor an id 'nowhere'"),
+        (["info", "cartpole-swingup", "--set", "pole=2"], "did you mean poles"),
+        (["info", "cartpole-swingup", "--set", "poles=two"], "'two' is not int"),
+        (["info", "cartpole-swingup", "--set", "sparse=maybe"], "'maybe' is not bool"),
+        (["info", "cartpole-swingup", "--set", "poles"], "not of the form name=value"),
+        (["info", "cartpole-swingup", "--set", "poles=0"], "must be from 1 to 100"),
+        (["info", "cartpole-swingup", "--set", "poles=1", "--set", "poles=2"], "set twice"),
+        (["info", "cartpole-swingup", "--set", "dtype=int8"], "none of float32, float64"),
+        (["check", "no_such_module"], "neither a module nor an id 'no_such_module'"),
+        (["check", "no_such_file.py"], "there is no file no_such_file.py"),
+        (["check", "json"], "json registers no ids"),
+        (["check", "dmc/pendulum-swngup-v0"], "Did you mean dmc/pendulum-swingup-v0"),
+        (["check", "cartpole-swingup", "--set", "pole=2"], "did you mean poles"),
+        (["bench", "walker-wlak"], "Did you mean dmc/walker-walk-v0"),
+        (["bench", SMALL, "--num-envs", "1,x"], "'1,x' is no list of numbers"),
+        (["bench", SMALL, "--backend", "jax"], "'jax' is none of mujoco, warp"),
+        (["bench", SMALL, "--seconds", "0"], "--seconds"),
+        (["bench", SMALL, "--out", "no/such/folder/x.json"], "there is no such folder"),
+    ],
+)
+def test_wrong_words(words, said):
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert said in re.sub(r"[│\s]+", " ", result.output)
 
 
 class TestBenchmark:

@@ -15,6 +15,13 @@ def assert_same_batch(one, other):
         assert_same_batch(a, b)
 
 
+def samples(count, *buffers):
+    """Transitions of some buffers, drawn by the same random numbers."""
+    for buffer in buffers:
+        torch.manual_seed(1)
+        yield buffer.sample(count)
+
+
 class Story:
     """Episodes of random length in several sub-environments.
 

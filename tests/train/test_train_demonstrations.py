@@ -538,36 +538,26 @@ class TestRefusals:
         known["cart"] = Dataset(recorded, about)
         trainer(tmp_path / "run").close()
 
-    def test_other_observations(self, recorded, known, tmp_path):
-        short = recorded[1].observations[:, :2]
-        known["cart"] = Dataset(recorded).changed(observations=short)
-        said = self.refused(tmp_path, "--data", "cart")
-        assert "episode 1 observes 2 numbers, the task here 3 numbers" in said
-
-    def test_pictures_for_numbers(self, recorded, known, tmp_path):
-        pictures = np.zeros((len(recorded[1]) + 1, 8, 9, 3), np.uint8)
-        known["cart"] = Dataset(recorded).changed(observations=pictures)
-        said = self.refused(tmp_path, "--data", "cart")
-        assert "episode 1 observes pictures of 8 x 9 x 3, the task here 3 numbers" in said
-
-    def test_other_entries(self, recorded, known, tmp_path):
-        entries = {"speed": recorded[1].observations[:, :1]}
-        known["cart"] = Dataset(recorded).changed(observations=entries)
-        assert "episode 1 observes entries speed (1,)" in self.refused(tmp_path, "--data", "cart")
-
-    def test_other_actions(self, recorded, known, tmp_path):
-        doubled = np.repeat(recorded[1].actions, 2, 1)
-        known["cart"] = Dataset(recorded).changed(actions=doubled)
-        said = self.refused(tmp_path, "--data", "cart")
-        assert "episode 1 has actions of 2 numbers, the task here of 1" in said
-
-    @pytest.mark.parametrize("column", ["observations", "actions"])
-    def test_numbers_that_are_not_finite(self, column, recorded, known, tmp_path):
-        rows = getattr(recorded[1], column).copy()
-        rows[2] = np.nan
-        known["cart"] = Dataset(recorded).changed(**{column: rows})
-        said = self.refused(tmp_path, "--data", "cart")
-        assert f"episode 1 has {column} that are not finite" in said
+    @pytest.mark.parametrize(
+        ("column", "change", "words"),
+        [
+            ("observations", lambda x: x[:, :2], "observes 2 numbers, the task here 3 numbers"),
+            (
+                "observations",
+                lambda x: np.zeros((len(x), 8, 9, 3), np.uint8),
+                "observes pictures of 8 x 9 x 3, the task here 3 numbers",
+            ),
+            ("observations", lambda x: {"speed": x[:, :1]}, "observes entries speed (1,)"),
+            ("observations", lambda x: x * np.nan, "has observations that are not finite"),
+            ("actions", lambda x: x.repeat(2, 1), "has actions of 2 numbers, the task here of 1"),
+            ("actions", lambda x: x * np.nan, "has actions that are not finite"),
+        ],
+        ids=["fewer", "pictures", "entries", "not finite", "more actions", "no finite actions"],
+    )
+    def test_other_numbers(self, column, change, words, recorded, known, tmp_path):
+        changed = {column: change(getattr(recorded[1], column))}
+        known["cart"] = Dataset(recorded).changed(**changed)
+        assert f"episode 1 {words}" in self.refused(tmp_path, "--data", "cart")
 
     def test_no_episodes_or_too_few(self, recorded, known, tmp_path):
         known["cart"] = Dataset([])

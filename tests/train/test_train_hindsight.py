@@ -9,7 +9,7 @@ import torch
 
 from helpers.lanes import lane, mostly_nightly
 from helpers.places import SCRIPTS
-from helpers.stories import Story, assert_same_batch
+from helpers.stories import Story, assert_same_batch, samples
 from helpers.training_runs import assert_equal, interrupted, trainer
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config, evaluation
@@ -102,8 +102,7 @@ class TestBuffer:
         buffer, _ = self.filled(size=240)
         again, _ = self.filled(size=240, steps=0)
         again.load_state_dict(buffer.state_dict())
-        draws = [b.sample(200, torch.Generator().manual_seed(1)) for b in (buffer, again)]
-        assert_same_batch(*draws)
+        assert_same_batch(*samples(200, buffer, again))
 
 
 HER = ("her=true", "n_step=3")

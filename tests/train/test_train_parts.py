@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional
 
 from helpers.lanes import mostly_nightly
-from helpers.stories import Story, assert_same_batch
+from helpers.stories import Story, assert_same_batch, samples
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
@@ -158,7 +158,7 @@ class TestReplay:
         one, other = (ReplayBuffer(60, 2, 3, 1, n_step=3) for _ in range(2))
         Story(one, 2, 47, np.random.default_rng(0))
         other.load_state_dict(one.state_dict())
-        assert_same_batch(*(b.sample(99, torch.Generator().manual_seed(1)) for b in (one, other)))
+        assert_same_batch(*samples(99, one, other))
 
 
 def brute_force_projection(support, probabilities, reward, discount):

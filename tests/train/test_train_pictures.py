@@ -9,7 +9,7 @@ import torch
 
 from helpers import training_runs
 from helpers.lanes import lane
-from helpers.stories import Story
+from helpers.stories import Story, samples
 from helpers.training_runs import SMALL, assert_equal, mjgym_, weights
 from mjgym.cli.policy_option import load_policy
 from mjgym.policies import network as policy
@@ -115,9 +115,7 @@ class TestReplay:
                 bytes_.cut(), numbers.cut()
             again.load_state_dict(bytes_.state_dict())
             for buffer in (bytes_, again):
-                found, wanted = (
-                    b.sample(900, torch.Generator().manual_seed(1)) for b in (buffer, numbers)
-                )
+                found, wanted = samples(900, buffer, numbers)
                 for name in ("observation", "following"):
                     one, other = getattr(found, name), getattr(wanted, name)
                     assert torch.equal(one[..., 0, 0, :].float(), other), name

@@ -371,7 +371,6 @@ def test_replay_on_the_command_line(datasets):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("dmc/walker-walk-v0",), "right_hip"),
         ((ID, "--set", "controller=JOINT_TORQUE"), "OSC_POSE"),
         ((ID, "--camera", "frontvew"), "did you mean frontview"),
         ((ID, "--set", "robot=Pandah"), "did you mean Panda"),

@@ -102,7 +102,6 @@ def _mjgym(
         typer.Option("--version", help="Show the version.", callback=_version, is_eager=True),
     ] = False,
 ) -> None:
-    """MuJoCo control tasks for Gymnasium, single and batched."""
     if context.invoked_subcommand not in WITHOUT_ENGINE and os.environ.get("MUJOCO_GL"):
         with failing(ImportError):
             _ = mjgym.Task  # load the package, and the engine with it

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from mjgym.cli.output import console, facts
+from mjgym.cli.shared_options import beginning
 from mjgym.util.packaged import assets, scripts
 from mjgym.util.suggestions import or_else
 
@@ -57,14 +58,13 @@ def _paragraph(text: str, number: int) -> str:
     return text.split("\n\n")[number].replace("\n", " ")
 
 
-def _names(incomplete: str) -> list[str]:
-    return [name for name in (*guides(), *programs()) if name.startswith(incomplete)]
-
-
 def guide(
     name: Annotated[
         str | None,
-        typer.Argument(help="The guide to show; without it, list all.", autocompletion=_names),
+        typer.Argument(
+            help="The guide to show; without it, list all.",
+            autocompletion=lambda incomplete: beginning(incomplete, [*guides(), *programs()]),
+        ),
     ] = None,
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the Markdown source.")

@@ -8,6 +8,7 @@ import typer
 
 from mjgym.cli import shared_options
 from mjgym.cli.output import console, failing, fits, print_json, refusing, say, table
+from mjgym.cli.task_arguments import pairs
 
 if TYPE_CHECKING:
     from mjgym.mjcf.lint.comparing import Difference
@@ -138,12 +139,7 @@ def edit(
 
 
 def _values(settings: list[str], names: list[str]) -> dict[str, str | None]:
-    values: dict[str, str | None] = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals or not name:
-            raise typer.BadParameter(f"{setting!r} is not of the form name=value.")
-        values[name] = value
+    values: dict[str, str | None] = {**pairs(settings)}
     for name in names:
         if name in values:
             raise typer.BadParameter(f"{name} is both set and taken away.")

@@ -14,11 +14,10 @@ from mjgym.cli.convert import NAMES, kept
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, refusing
 from mjgym.cli.policy_option import planners
-from mjgym.cli.record import filming
+from mjgym.cli.record import UNLIMITED, filming
 from mjgym.util.plurals import counted
 
 FIRST_SEED = 10_000  # of the fixed seeds, those of `mjgym evaluate`
-UNLIMITED = 1000  # control steps of an episode without time limit
 
 
 def plan(

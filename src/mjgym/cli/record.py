@@ -133,12 +133,6 @@ class _Player:
         self._still: dict[int, Any] = {}  # last shots of ended episodes
         self._drawn: dict[int, tuple[Any, np.ndarray]] = {}  # their images, by id of the shots
 
-    def limit(self, steps: int | None) -> int:
-        most = self.env.spec.max_episode_steps
-        if steps is None:
-            return most or UNLIMITED
-        return min(steps, most or steps)
-
     def play(self, act: Callable[[Any], Any], steps: int, seed: int) -> Iterator[None]:
         self._still.clear()
         observation, _ = self.env.reset(seed=seed)
@@ -212,7 +206,8 @@ def _record(
     steps: int | None,
     seed: int,
 ) -> None:
-    limit = player.limit(steps)
+    most = player.env.spec.max_episode_steps or steps or UNLIMITED
+    limit = most if steps is None else min(steps, most)
     with progress() as bar:
         task = bar.add_task("recording", total=episodes * limit)
         for episode in range(episodes):

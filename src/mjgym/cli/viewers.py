@@ -1,13 +1,11 @@
 """Viewer of commands that show a live simulation."""
 
 import contextlib
-import signal
-import threading
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from mjgym.cli.output import console, facts, refusing
 from mjgym.cli.shared_options import camera_of
+from mjgym.util.processes import answered
 
 if TYPE_CHECKING:
     from mjgym.task.viewpoint import Viewpoint
@@ -22,24 +20,14 @@ def place_of(camera: str | None, env: Any) -> "int | Viewpoint":
         return opening.place_of("--camera", camera_of(camera), env)
 
 
-@contextlib.contextmanager
-def shown() -> Iterator[None]:
-    """Clean up on SIGTERM or a closed terminal as on Ctrl-C."""
+def shown() -> contextlib.AbstractContextManager[None]:
+    """Context manager: clean up on SIGTERM or a closed terminal as on Ctrl-C."""
 
     def end(number: int, frame: object) -> None:
         del frame
         raise SystemExit(128 + number)
 
-    before = {}
-    if threading.current_thread() is threading.main_thread():  # signals arrive only there
-        names = ("SIGTERM", "SIGHUP")  # Windows lacks the second
-        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-        before = {number: signal.signal(number, end) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return answered(end, "SIGTERM", "SIGHUP")
 
 
 def watch(

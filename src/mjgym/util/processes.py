@@ -1,12 +1,15 @@
-"""Available cores, and Python code in a child process, which may crash or use much memory."""
+"""Available cores, signals, and Python in a child process, which may crash or use much memory."""
 
 import contextlib
 import math
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 
 def allowed_cores() -> int:
@@ -37,6 +40,23 @@ def free_memory() -> tuple[float, float]:
 
 
 _CGROUP = Path("/sys/fs/cgroup")
+
+
+@contextlib.contextmanager
+def answered(answer: Callable[[int, Any], None], *names: str) -> Iterator[None]:
+    """Context manager: handle the named signals that the system has.
+
+    Without effect outside the main thread, which alone gets signals.
+    """
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+        before = {number: signal.signal(number, answer) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def last_word(

@@ -13,13 +13,8 @@ class PortError(ViewerError):
     """A page cannot listen where it is told to."""
 
 
-def listen(host: str, port: int | None, first: int = FIRST) -> socket.socket:
-    """A socket that listens.
-
-    Args:
-        port: None for the first free one; 0 for any.
-        first: where that search starts.
-    """
+def listen(host: str, port: int | None) -> socket.socket:
+    """A socket that listens, on the first free port from `FIRST` by default; 0 means any."""
     reason: object = ""
     try:
         family, *_, address = socket.getaddrinfo(
@@ -28,7 +23,7 @@ def listen(host: str, port: int | None, first: int = FIRST) -> socket.socket:
     except (OSError, UnicodeError, ValueError) as error:  # the last two of what can be no name
         reason = getattr(error, "strerror", None) or error
         raise PortError(f"there is no interface {host!r}: {reason}") from None
-    for candidate in range(first, first + TRIED) if port is None else (port,):
+    for candidate in range(FIRST, FIRST + TRIED) if port is None else (port,):
         listener = socket.socket(family, socket.SOCK_STREAM)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -39,7 +34,7 @@ def listen(host: str, port: int | None, first: int = FIRST) -> socket.socket:
             reason = error.strerror or str(error)
         else:
             return listener
-    asked = f"{first} to {first + TRIED - 1}" if port is None else str(port)
+    asked = f"{FIRST} to {FIRST + TRIED - 1}" if port is None else str(port)
     raise PortError(f"no viewer can listen on {host}, port {asked}: {reason}")
 
 

@@ -19,6 +19,7 @@ from mjgym_compat.lerobot_env import OBSERVATIONS, PIXELS, PLAIN, LeRobotEnv
 __all__ = ["ID", "OBSERVATIONS", "LeRobotEnv", "MjgymConfig", "make_env"]
 
 ID = "mjgym/LeRobot-v0"
+KINDS = {PIXELS: FeatureType.VISUAL, "environment_state": FeatureType.ENV}
 
 
 @EnvConfig.register_subclass("mjgym")
@@ -48,9 +49,11 @@ class MjgymConfig(EnvConfig):  # type: ignore[misc]
         self.features_map = {ACTION: ACTION}
         space: Any = env.observation_space
         for name, part in space.items():
-            pictures = {f"{PIXELS}/{n}": x for n, x in part.items()} if _several(part) else {}
+            several = isinstance(part, gymnasium.spaces.Dict)
+            pictures = {f"{PIXELS}/{n}": x for n, x in part.items()} if several else {}
+            kind = KINDS.get(name, FeatureType.STATE)
             for key, one in (pictures or {name: part}).items():
-                self.features[key] = PolicyFeature(type=_kind(name), shape=one.shape)
+                self.features[key] = PolicyFeature(type=kind, shape=one.shape)
                 self.features_map[key] = _policy_key(key)
         env.close()
 
@@ -75,15 +78,6 @@ class MjgymConfig(EnvConfig):  # type: ignore[misc]
             "render_mode": self.render_mode,
             "arguments": {**limit, **self.kwargs},
         }
-
-
-def _several(space: gymnasium.Space[Any]) -> bool:
-    return isinstance(space, gymnasium.spaces.Dict)
-
-
-def _kind(name: str) -> Any:
-    kinds = {PIXELS: FeatureType.VISUAL, "environment_state": FeatureType.ENV}
-    return kinds.get(name, FeatureType.STATE)
 
 
 def _policy_key(name: str) -> str:

@@ -4,7 +4,7 @@ import dataclasses
 import importlib
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -26,7 +26,7 @@ def compare(
         Path | None, typer.Option(help="Plot the curves to this file.", dir_okay=False)
     ] = None,
     band: Annotated[
-        str,
+        Literal["intervals", "percentiles"],
         typer.Option(help='Of the plot: "intervals", or "percentiles": medians, 5th to 95th.'),
     ] = "intervals",
     csv: Annotated[
@@ -50,9 +50,6 @@ def compare(
     require_folder(plot, csv)
     if plot is not None:
         _check_plot(plot)
-    if band not in comparison.BANDS:
-        names = " and ".join(comparison.BANDS)
-        raise typer.BadParameter(f"{band!r} is none; there are {names}", param_hint="'--band'")
     with refusing(RunError, hint="'RUN'"):
         unfinished = comparison.unfinished(runs, metric)
         if len(unfinished) < len(runs):  # otherwise reading says what is missing

@@ -1,9 +1,8 @@
 """`mjgym ensemble`: several runs as one policy."""
 
 import contextlib
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -12,25 +11,16 @@ from mjgym_train.cli.subjects import Subject, subject_of
 from mjgym_train.cli.train import Trust
 
 
-class By(StrEnum):
-    """Choice of an ensemble's action."""
-
-    CRITICS = "critics"
-    MIXTURES = "mixtures"
-    MEAN = "mean"
-    SOFTMAX = "softmax"
-
-
 def ensemble(
     runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="Folders of runs.")],
     out: Annotated[Path, typer.Option(help="The policy file to write.", dir_okay=False)],
     by: Annotated[
-        By,
+        Literal["critics", "mixtures", "mean", "softmax"],
         typer.Option(
             help="Act by the proposal that all critics value most, by that of proposals and means"
             " of two of them, by the mean, or by the mean weighted by softmax(value / temperature)."
         ),
-    ] = By.CRITICS,
+    ] = "critics",
     temperature: Annotated[
         float | None,
         typer.Option(min=1e-6, help="With --by softmax: in units of value. Default: 1."),
@@ -56,7 +46,7 @@ def ensemble(
     from mjgym.policies.network import EnsemblePolicy, Policy, PolicyError, load_valuation
     from mjgym.util.atomic import require_new
 
-    if temperature is not None and by is not By.SOFTMAX:
+    if temperature is not None and by != "softmax":
         raise typer.BadParameter("--temperature is for --by softmax")
     if len(runs) < 2:
         raise typer.BadParameter("an ensemble has two runs or more")
@@ -69,21 +59,21 @@ def ensemble(
     if any(type(member.policy) is not Policy for member in members):
         raise typer.BadParameter("a run of an ensemble is one already: join runs of one agent")
     require_new(out)
-    chosen = [_last(member) for member in members] if choose is None else _best(members, choose)
+    chosen: list[tuple[Any, Path | None]] = [
+        (each.policy, each.run.critics_file if each.run else None) for each in members
+    ]
+    if choose is not None:
+        chosen = [*_best(members, choose)]
     policies: Any = [policy for policy, _ in chosen]
     valuations = []
-    if by is not By.MEAN:
+    if by != "mean":
         for member, (_, critics) in zip(members, chosen, strict=True):
             if critics is None or not critics.exists():
                 raise PolicyError(f"{member.name} has no critics of actions: join with --by mean")
             valuations.append(load_valuation(critics))
-    weighed = (temperature or 1.0) if by is By.SOFTMAX else None
-    EnsemblePolicy(policies, valuations, weighed, by is By.MIXTURES).save(out)
+    weighed = (temperature or 1.0) if by == "softmax" else None
+    EnsemblePolicy(policies, valuations, weighed, by == "mixtures").save(out)
     say(f"written: {out}")
-
-
-def _last(member: Subject) -> tuple[Any, Path | None]:
-    return member.policy, None if member.run is None else member.run.critics_file
 
 
 def _best(members: list[Subject], episodes: int) -> list[tuple[Any, Path]]:

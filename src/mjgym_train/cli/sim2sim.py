@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mjgym.cli import shared_options
 from mjgym.cli.output import console, facts, fail, print_json, require
 from mjgym.util import bounded
 from mjgym.util.bounded import reason
@@ -30,7 +31,7 @@ def sim2sim(
         typer.Option(help="Velocity forward and to the left, m/s, and about the vertical, rad/s."),
     ] = (0.5, 0.0, 0.0),
     seconds: Annotated[float, typer.Option(min=0.1, help="Duration.")] = 20.0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    json: shared_options.Json = False,
 ) -> None:
     """Run a deployed policy in bare MuJoCo, from its files alone, and say how it follows a command.
 
@@ -63,8 +64,7 @@ def sim2sim(
     if json:
         print_json(found)
         return
-    shown = {name: str(value) for name, value in found.items()}
-    console().print(facts(shown))
+    console().print(facts({name: str(value) for name, value in found.items()}))
 
 
 def _require_bounded(folder: Path, place: Path) -> None:

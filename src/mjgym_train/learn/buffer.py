@@ -135,22 +135,22 @@ class ReplayBuffer:
             ended = self._arrays["ended"][last : last + self.num_envs].nonzero()[:, 0]
             self._arrays["following"][last + ended] = self._latest[ended]
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
+    def sample(self, count: int) -> Batch:
         """Transitions drawn uniformly, with replacement.
 
         A return ends with its episode and with the stored steps: the newest transitions have fewer
         than n rewards. A history is padded with the first observation of its episode.
         """
-        return self._batch(*self._places(count, generator))
+        return self._batch(*self._places(count))
 
     def prioritize(self, places: Tensor, losses: Tensor) -> None:
         raise NotImplementedError("all transitions are drawn alike")
 
-    def _places(self, count: int, generator: torch.Generator | None) -> tuple[Tensor, Tensor]:
+    def _places(self, count: int) -> tuple[Tensor, Tensor]:
         """Time and sub-environment of uniformly drawn steps, (count,) each."""
         stored = min(self._added, self._length)
-        time = torch.randint(stored, (count,), generator=generator) + self._added - stored
-        return time, torch.randint(self.num_envs, (count,), generator=generator)
+        time = torch.randint(stored, (count,)) + self._added - stored
+        return time, torch.randint(self.num_envs, (count,))
 
     def _batch(self, time: Tensor, env: Tensor) -> Batch:
         oldest = self._added - min(self._added, self._length)

@@ -76,10 +76,10 @@ class HindsightBuffer(ReplayBuffer):
             episode = self._rows(torch.arange(first, now + 1), torch.tensor(env))
             self._arrays["last"][episode] = now
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
-        time, env = self._places(count, generator)
-        relabelled = torch.rand(count, generator=generator) < K / (K + 1)
-        goal = self._later(time, env, torch.rand(count, generator=generator, dtype=torch.float64))
+    def sample(self, count: int) -> Batch:
+        time, env = self._places(count)
+        relabelled = torch.rand(count) < K / (K + 1)
+        goal = self._later(time, env, torch.rand(count, dtype=torch.float64))
         batch = self._batch(time, env)
         shorter = (self._relabel(one, time, env, goal, relabelled) for one in batch.shorter)
         longest = self._relabel(batch, time, env, goal, relabelled)

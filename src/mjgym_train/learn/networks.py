@@ -12,7 +12,7 @@ from mjgym.policies.activations import LEAK
 
 ACTOR_SCALE = 1e-2  # of an actor's last weights: initial actions are near the middle
 NOISE = 0.5  # of a noisy layer at the start, over the root of its inputs
-_MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
+MOMENTS = ("exp_avg", "exp_avg_sq")  # of Adam
 LOG_STD = (-10.0, 2.0)  # bounds of a Gaussian actor's log standard deviation
 
 
@@ -187,7 +187,7 @@ class Critics(nn.Module):
             last = body[-1]
             for parameter in (last.weight, last.bias):
                 state = optimizer.state.get(parameter, {})
-                for tensor in (parameter, *(state[k] for k in _MOMENTS if k in state)):
+                for tensor in (parameter, *(state[k] for k in MOMENTS if k in state)):
                     mapped = matrix @ tensor.view(heads, size, -1)
                     tensor.copy_(mapped.view_as(tensor))
             last.bias.add_(bias.repeat(heads))

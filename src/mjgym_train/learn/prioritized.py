@@ -99,8 +99,8 @@ class PrioritizedBuffer(ReplayBuffer):
             forgetting = np.where(loss > 0, np.maximum(loss, FLOOR) ** -self._eviction, 0.0)
             self._forgetting.set(places, forgetting)
 
-    def sample(self, count: int, generator: torch.Generator | None = None) -> Batch:
-        shares = torch.rand(count, generator=generator, dtype=torch.float64).numpy()
+    def sample(self, count: int) -> Batch:
+        shares = torch.rand(count, dtype=torch.float64).numpy()
         rows = self._sampling.draw(shares)
         newest = self._added - 1
         time = newest - (newest - rows // self.num_envs) % self._length

@@ -3,10 +3,9 @@
 import contextlib
 import dataclasses
 import signal
-import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from torch import Tensor
 
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym.util import atomic
+from mjgym.util.processes import answered
 from mjgym_train import evaluation, metrics
 from mjgym_train.config import BUDGETS, Config
 from mjgym_train.gymnasium_envs import fingerprint
@@ -45,15 +45,8 @@ class Progress:
     training_return: float | None
 
 
-@contextlib.contextmanager
-def signalled(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` on SIGINT and SIGTERM; a second SIGINT interrupts.
-
-    Without effect outside the main thread, which cannot handle signals.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def signalled(stop: Callable[[], None]) -> contextlib.AbstractContextManager[None]:
+    """Context manager: call `stop` on SIGINT and SIGTERM; a second SIGINT interrupts."""
     stopped = False
 
     def answer(number: int, frame: Any) -> None:
@@ -63,12 +56,7 @@ def signalled(stop: Callable[[], None]) -> Iterator[None]:
         stopped = True
         stop()
 
-    before = {number: signal.signal(number, answer) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    return answered(answer, "SIGINT", "SIGTERM")
 
 
 class Trainer:

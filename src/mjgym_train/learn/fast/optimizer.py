@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym_train.learn.fast.layers import Array, compiled
+from mjgym_train.learn.networks import MOMENTS
 
 
 @compiled
@@ -62,8 +63,8 @@ class AdamW:
         tensors: list[nn.Parameter] = self._group["params"]
         self._max_norm = max_norm
         vector = flatten(tensors)
-        moments = [torch.zeros_like(vector) for _ in _MOMENTS]
-        for name, moment in zip(_MOMENTS, moments, strict=True):
+        moments = [torch.zeros_like(vector) for _ in MOMENTS]
+        for name, moment in zip(MOMENTS, moments, strict=True):
             for tensor, part in zip(tensors, _split_like(moment, tensors), strict=True):
                 state = optimizer.state[tensor]
                 if name in state:  # from a checkpoint
@@ -105,6 +106,3 @@ class AdamW:
             self._group["eps"],
         )
         _adam(self.parameters, self.gradient, self._m, self._v, *(np.float32(x) for x in scalars))
-
-
-_MOMENTS = ("exp_avg", "exp_avg_sq")
