@@ -1,7 +1,6 @@
 """Attributes of new elements in the engine's terms: enumerations, names, complete rows."""
 
 import copy
-import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -111,12 +110,6 @@ _PYMJCF = {
 }
 
 
-@functools.cache
-def _accepted(kind: str, method: str) -> frozenset[str]:
-    owner = mujoco.MjsBody if kind in (*IN_TREE, "freejoint") else mujoco.MjSpec
-    return frozenset(parameters(owner, method))
-
-
 def resolved(
     kind: str,
     method: str,
@@ -129,11 +122,12 @@ def resolved(
 
     Missing numbers of a row come from `base`, an element of the same kind.
     """
-    accepted = _accepted(kind, method)
+    owner = mujoco.MjsBody if kind in (*IN_TREE, "freejoint") else mujoco.MjSpec
+    accepted = parameters(owner, method)
     for attribute in attributes:
         if attribute not in accepted:
             extra = parameters(mujoco.MjsActuator, shortcut[0]) if shortcut else ()
-            known = sorted(accepted | set(extra))
+            known = sorted({*accepted, *extra})
             here = _PYMJCF.get((kind, attribute)) or _PYMJCF.get(("", attribute))
             hint = f"; it is {here!r} here" if here in known else or_else(attribute, known)
             raise TypeError(f"{method}: no attribute {attribute!r}{hint}")

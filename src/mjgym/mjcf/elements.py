@@ -251,16 +251,12 @@ class _Scratch:
 
 
 @functools.cache
-def _signature(owner: type, method: str) -> tuple[str, ...]:
-    first = (getattr(owner, method).__doc__ or "").partition("\n")[0]
-    return tuple(re.findall(r"[(,] ?(\w+): ", first)[1:])  # without self
-
-
 def parameters(owner: type, method: str) -> tuple[str, ...]:
     """Argument names of an engine method, from its documentation."""
     if method == "add_freejoint":
         return ("align", "group", "name")
-    return _signature(owner, method)
+    first = (getattr(owner, method).__doc__ or "").partition("\n")[0]
+    return tuple(re.findall(r"[(,] ?(\w+): ", first)[1:])  # without self
 
 
 def try_form(kind: str, method: str, attributes: dict[str, Any]) -> None:

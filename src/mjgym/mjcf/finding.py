@@ -59,18 +59,13 @@ def find(spec: Spec, kind: str, name: str) -> Element:
     raise ValueError(f"model {spec.modelname!r} has no {kind} {name!r}{near}")
 
 
-def find_all(
-    within: Spec | mujoco.MjsBody, kind: str, *, exclude_attached: bool = False
-) -> list[Element]:
+def find_all(within: Spec | mujoco.MjsBody, kind: str) -> list[Element]:
     """All elements of a kind, in the order of the model.
 
     Args:
         within: a model, or a body, which is searched with the bodies below it.
         kind: "body", "joint", "geom", "actuator", "mesh", ...; bodies exclude the world and
             `within` itself.
-        exclude_attached: leave out elements of attached models. The frame body of an attached
-            model, its free joint, and merged keyframes (which hold the state of the whole model)
-            belong to the parent.
 
     Raises:
         ValueError: there is no such kind, or bodies do not hold it; the message names the nearest.
@@ -83,12 +78,7 @@ def find_all(
         known = IN_TREE if kind not in KINDS else ()
         hint = or_else(kind, known) if known else f"; it has {', '.join(IN_TREE)}"
         raise ValueError(f"a body has no elements called {kind!r}{hint}")
-    if kind == "body":
-        items = [body for body in items if body.parent is not None]
-    if exclude_attached:
-        compiler = within.compiler  # attached elements keep the settings of their model
-        items = [element for element in items if element.compiler is compiler]
-    return items
+    return [body for body in items if body.parent is not None] if kind == "body" else items
 
 
 def name_unnamed(spec: Spec) -> None:
