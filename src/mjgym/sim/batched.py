@@ -34,15 +34,13 @@ class Batched:
     Args:
         n: number of simulations.
         threads: number of threads that step them.
-        varies: names of the model fields that belong to an episode; each simulation has its own
-            values.
-        varying: the user's variations of the model.
         without_visuals: returns the model without geoms that only rendering needs, and the ids of
             the geoms it has, see `mjgym.task.visuals.compile_without_visuals`; None to step the
             model itself.
         apart: whether control steps use `step_compiled` alone, so that the engine's batch needs no
             MjData for each simulation.
-        lagging: whether to step as `mjgym.Task.lagging` says.
+
+    Other arguments are those of `Single`; each simulation has its own values of what varies.
 
     Raises:
         ValueError: quantities lag in a model with IPC enabled.
@@ -300,11 +298,7 @@ class Batched:
         for i in ids.tolist():
             if self.varying is not None and self._probe is not None:
                 for name in self.varies:
-                    values = self.episode_fields[name][i]
-                    if values.ndim:
-                        engine.episode_field(self._probe, name)[...] = values
-                    else:
-                        engine.set_field(self._probe, name, values)
+                    engine.set_episode_field(self._probe, name, self.episode_fields[name][i])
                 self.varying.follow(self._probe)
                 for name in self.varying.derived:
                     values = self.episode_fields[name]

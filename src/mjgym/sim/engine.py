@@ -94,6 +94,14 @@ def episode_field(model: mujoco.MjModel, name: str) -> Any:
     return value[: int(model.body_bvhnum.sum())] if name == "bvh_aabb" else value
 
 
+def set_episode_field(model: mujoco.MjModel, name: str, value: Any) -> None:
+    """Overwrite a field with a value of `episode_field`."""
+    if name == "bvh_aabb":
+        episode_field(model, name)[...] = value
+    else:
+        set_field(model, name, value)
+
+
 def set_field(model: mujoco.MjModel, name: str, value: Any) -> None:
     """Overwrite a field by its dotted name."""
     current = get_field(model, name)

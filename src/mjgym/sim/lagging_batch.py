@@ -8,7 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.sim.engine import DIVERGED, INTEGRATION, episode_field, quiet, set_field
+from mjgym.sim.engine import DIVERGED, INTEGRATION, quiet, set_episode_field
 from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.single import step_lagging
 
@@ -81,10 +81,7 @@ class LaggingBatch(NotingBatch):
                     one = isinstance(self.models, mujoco.MjModel)
                     model = self.models if one else self.models[i]
                 for name, values in self._expanded.items():
-                    if values.ndim > 1:
-                        episode_field(model, name)[...] = values[i]
-                    else:
-                        set_field(model, name, values[i])
+                    set_episode_field(model, name, values[i])
                 mujoco.mj_setState(model, data, self.state[i], INTEGRATION)
                 for name in _POST_CONSTRAINT:
                     if name in self.outputs:

@@ -24,6 +24,7 @@ from mjgym.sim.engine import (
     latent_fields,
     quiet,
     set_constants,
+    set_episode_field,
     set_field,
     state_fields,
 )
@@ -386,10 +387,8 @@ class Single:
         for name, (value,) in state.items():
             if name == "time":
                 self.data.time = float(value)
-            elif name == "bvh_aabb":
-                episode_field(self.model, name)[...] = value
             elif name in self.varies:
-                set_field(self.model, name, value)
+                set_episode_field(self.model, name, value)
             elif name not in self._late:
                 getattr(self.data, name)[...] = value
         if self.varying is not None:

@@ -13,7 +13,15 @@ import warp
 
 from mjgym.arrays import Array
 from mjgym.sim.compiled import CompiledStep, Generator, Outcome
-from mjgym.sim.engine import ACTUATION_OFF, Variation, episode_field, set_field, state_fields
+from mjgym.sim.engine import (
+    ACTUATION_OFF,
+    HUGE,
+    Variation,
+    episode_field,
+    set_episode_field,
+    state_fields,
+)
+from mjgym.sim.fields import rows
 from mjgym.sim.simulation import Start
 from mjgym.sim.single import Single, SingleView, derived_fields, episode_fields, varied_fields
 from mjgym.sim.warp.buffers import Buffers
@@ -43,7 +51,6 @@ _PLACES = frozenset({"geom_pos", "geom_quat", "body_pos", "body_quat"})
 # Fields that images on the device read from the shared model.
 _UNSEEN = ("geom_rgba", "geom_matid", "mat_", "light_", "cam_fovy", "hfield_", "mesh_")
 _WHERE_STILL = ("geom_xpos", "geom_xmat")
-_HUGE = 1e10  # mjMAXVAL: larger positions, velocities or accelerations count as divergence
 _OVERFLOWS = mujoco_warp.OverflowType
 _NONE = np.zeros(0, dtype=np.int64)
 
@@ -58,11 +65,9 @@ class Worlds:
         n: number of simulations.
         device: device of Warp and torch; all methods are called within `device.use()`.
         starts: draws the starts of episodes.
-        varies: names of the model fields that belong to an episode; each simulation has its own
-            values.
-        varying: the user's variations of the model.
         deterministic: whether contacts, constraints and sums are in the same order in every run.
-        lagging: whether to step as `mjgym.Task.lagging` says.
+
+    Other arguments are those of `Single`; each simulation has its own values of what varies.
 
     Raises:
         NotImplementedError: the engine lacks something; the message names it.
@@ -117,7 +122,8 @@ class Worlds:
             )
             for name, values in self._state.items()
         }
-        self._late_sensors = self._columns(mujoco.mjtStage.mjSTAGE_ACC)
+        late = np.flatnonzero(model.sensor_needstage == mujoco.mjtStage.mjSTAGE_ACC)
+        self._late_sensors = self._places(rows(model, "nsensordata", late))
         self._splits = model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4
         self._behind = True  # the states have changed since positions and velocities were computed
         self._bad = torch.zeros(n, dtype=torch.bool, device=device.torch)
@@ -136,19 +142,6 @@ class Worlds:
         )
         scratch.restore_defaults()
         return scratch
-
-    def _columns(self, stage: mujoco.mjtStage) -> torch.Tensor:
-        """Columns of `sensordata` of the sensors of a stage."""
-        model = self.model
-        places = [
-            np.arange(start, start + size)
-            for start, size, needed in zip(
-                model.sensor_adr, model.sensor_dim, model.sensor_needstage, strict=True
-            )
-            if needed == stage
-        ]
-        columns = np.concatenate(places) if places else np.zeros(0, dtype=np.int64)
-        return torch.as_tensor(columns, device=self.device.torch, dtype=torch.int64)
 
     # Calls of the engine.
 
@@ -406,10 +399,7 @@ class Worlds:
         for i in range(len(next(iter(fields.values())))):
             scratch.restore_defaults()
             for name, values in fields.items():
-                if values.ndim > 1:
-                    episode_field(scratch.model, name)[...] = values[i]
-                else:
-                    set_field(scratch.model, name, values[i])
+                set_episode_field(scratch.model, name, values[i])
             if self.varying is not None:
                 self.varying.follow(scratch.model)
             rows.append(self._copy_fields(scratch))
@@ -458,4 +448,4 @@ def _spread(mask: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
 
 
 def _bounded(values: torch.Tensor) -> torch.Tensor:
-    return (values.abs() <= _HUGE).all(dim=-1)
+    return (values.abs() <= HUGE).all(dim=-1)
