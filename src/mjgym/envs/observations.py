@@ -249,9 +249,7 @@ def replace(observation: Any, rows: Any, source: Any) -> None:
 
 def row(observation: Any, i: int) -> Any:
     """A copy of one sub-environment's observation."""
-    if isinstance(observation, dict):
-        return {name: copied(value[i]) for name, value in observation.items()}
-    return copied(observation[i])
+    return copy_observation(take(observation, i))
 
 
 def rows_of(observation: Any, mask: np.ndarray) -> np.ndarray:

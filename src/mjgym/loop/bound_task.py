@@ -2,8 +2,7 @@
 
 import dataclasses
 
-from mjgym.arrays import Array
-from mjgym.loop.hooks import bind_and_validate, defined_hooks, name_culprit, probe, shapes
+from mjgym.loop.hooks import bind_and_validate, defined_hooks, probe, shapes
 from mjgym.sim import Simulation
 from mjgym.sim.model_writes import field_names, noted, undone
 from mjgym.task import Arrays, Task
@@ -28,6 +27,7 @@ class BoundTask:
         defined: names of the hooks that the task overrides, without a `substep` that returns
             nothing.
         reward_shape: shape lead, with a trailing axis of players if there are several.
+        shown: shapes of the observation's entries.
         forces_always: whether forces are computed in every control step.
         forces_sometimes: whether `current_forces` decides that by the state.
 
@@ -49,8 +49,7 @@ class BoundTask:
         actions = len(task.actions(simulation.model))
         before = noted(simulation.model, field_names())
         results = bind_and_validate(task, view, simulation.model.nu, actions)
-        self._nu = simulation.model.nu
-        self._shown = shapes(results["observation"])
+        self.shown = shapes(results["observation"])
         if names := undone(simulation.model, before):
             raise ValueError(
                 f"{type(task).__name__}: a hook writes {', '.join(names)} of the model, which only"
@@ -79,10 +78,6 @@ class BoundTask:
                 if name not in known:
                     hook = f"{type(task).__name__}.{field}"
                     raise ValueError(f"{hook}: {hooks} no {name!r}{or_else(name, known)}")
-
-    def name_culprit(self, error: Exception, action: Array) -> None:
-        """As `mjgym.loop.hooks.name_culprit`, after a step with an action has failed."""
-        name_culprit(error, self.task, self.simulation.view, self._nu, action, self._shown)
 
     def sample_entries(self) -> Arrays:
         return self.task.observation(self.simulation.sample)

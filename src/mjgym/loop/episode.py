@@ -27,6 +27,7 @@ import numpy as np
 from mjgym.arrays import Array, all_finite, any_true, shape, where_rows, zero_unless
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.goals import Goals
+from mjgym.loop.hooks import name_culprit
 from mjgym.loop.initialize import initialize
 from mjgym.loop.states import MEMORY, READINGS, in_simulation
 from mjgym.observables import Image, Sensing
@@ -379,7 +380,7 @@ class Episodes:
 
     def name_culprit(self, error: Exception, action: Array) -> None:
         """Name the hook that has made a step fail; see `mjgym.loop.hooks.name_culprit`."""
-        self._bound.name_culprit(error, action)
+        name_culprit(error, self.task, self.view, action, self._bound.shown)
 
     def refuse(self, diverged: Array) -> None:
         """End episodes that are no longer finite, and raise if `raises` is set.

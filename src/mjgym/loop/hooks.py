@@ -268,16 +268,14 @@ def bind_and_validate(task: Task, view: View, nu: int, actions: int) -> dict[str
     return results
 
 
-def name_culprit(
-    error: Exception, task: Task, view: View, nu: int, action: Array, shown: Shapes
-) -> None:
+def name_culprit(error: Exception, task: Task, view: View, action: Array, shown: Shapes) -> None:
     """Name the hook whose result has made a step fail, if its shape or kind has changed.
 
     Args:
         error: gets a note on a hook that raises.
         shown: shapes of the observation's entries.
     """
-    expected = Expected(task, view, nu, shown)
+    expected = Expected(task, view, view.model.nu, shown)
     with np.errstate(all="ignore"):
         for hook in hooks_of(task)[1:]:  # all but `memory`
             try:
