@@ -78,12 +78,7 @@ class Composite:
 
     def torque(self, states: Mapping[str, State], memory: Arrays) -> Arrays:
         """Compute the torques of each part, (..., n), by name."""
-        torques, names = {}, tuple(memory)
-        for name, part in self.parts:
-            short, full = _keys(name, names)
-            of_part = dict(zip(short, map(memory.__getitem__, full), strict=True))
-            torques[name] = part.torque(states[name], of_part)
-        return torques
+        return {n: part.torque(states[n], _within(n, memory)) for n, part in self.parts}
 
     def start_from_goal(self, name: str, state: State, memory: Arrays, where: Array) -> None:
         dict(self.parts)[name].start_from_goal(state, _within(name, memory), where)

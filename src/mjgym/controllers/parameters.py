@@ -63,16 +63,3 @@ def damping(kp: Array, damping_ratio: Array) -> Array:
     if isinstance(kp, int | float):
         return 2 * math.sqrt(kp) * damping_ratio
     return 2 * namespace(kp).sqrt(kp) * damping_ratio
-
-
-def scaled(
-    action: Array, input_min: Numbers, input_max: Numbers, output_min: Numbers, output_max: Numbers
-) -> Array:
-    """An action (..., k) clipped to the input range and mapped to the output range.
-
-    u = clip(a); (u - mid_in) (out_max - out_min) / (in_max - in_min) + mid_out
-    """
-    low, high = constant(input_min, action), constant(input_max, action)
-    least, most = constant(output_min, action), constant(output_max, action)
-    share = (most - least) / (high - low)
-    return (clip(action, low, high) - (low + high) / 2) * share + (least + most) / 2

@@ -17,7 +17,6 @@ from mjgym.controllers.parameters import (
     not_negative,
     ordered,
     per_axis,
-    scaled,
 )
 from mjgym.util.values import one_of
 
@@ -71,7 +70,11 @@ class ScaledController(Controller):
             raise ValueError(f"substeps: expected 1 or more, got {self.substeps}")
 
     def scaled(self, action: Array) -> Array:
-        return scaled(action, self.input_min, self.input_max, self.output_min, self.output_max)
+        """An action (..., k) clipped to the input range and mapped to the output range."""
+        low, high = constant(self.input_min, action), constant(self.input_max, action)
+        least, most = constant(self.output_min, action), constant(self.output_max, action)
+        share = (most - least) / (high - low)
+        return (clip(action, low, high) - (low + high) / 2) * share + (least + most) / 2
 
     def scaled_actions(
         self, names: tuple[str, ...], units: tuple[str, ...], meanings: tuple[str, ...]

@@ -182,10 +182,8 @@ class Paths:
     @functools.cached_property
     def _of_muscles(self) -> np.ndarray:
         """Segments of each muscle, (most, m), counted from 1; 0: padding."""
-        owners = [self._pieces[0][i].muscle for i in self._changing]
-        segments = [
-            [k + 1 for k, m in enumerate(owners) if m == j] for j in range(len(self.sides[0]))
-        ]
+        muscles = range(len(self.sides[0]))
+        segments = [(1 + np.flatnonzero(self._owners == j)).tolist() for j in muscles]
         most = max(map(len, segments))
         return np.array([[*row, *[0] * (most - len(row))] for row in segments]).T.copy()
 
@@ -194,8 +192,7 @@ class Paths:
         """1 where a coordinate moves a segment's second end, -1 its first, (coordinates, s)."""
         points = self._points
         first, second = (self.moved[:, points.bodies[end]] for end in points.ends)
-        sign: np.ndarray = second.astype(float) - first
-        return sign
+        return np.asarray(second.astype(float) - first)
 
     @functools.cached_property
     def _owners(self) -> np.ndarray:

@@ -51,20 +51,17 @@ class Thelen:
     @functools.cached_property
     def shortest(self) -> np.ndarray:
         """Shortest fibre, m: at the largest pennation angle, at least 1% of the optimal length."""
-        steepest: np.ndarray = self._thickness / math.sqrt(1 - LEAST_COS**2)
-        shortest: np.ndarray = np.maximum(steepest, 0.01 * self.fibre)
-        return shortest
+        steepest = self._thickness / math.sqrt(1 - LEAST_COS**2)
+        return np.asarray(np.maximum(steepest, 0.01 * self.fibre))
 
     @functools.cached_property
     def fastest(self) -> np.ndarray:
         """Largest speed of shortening, m/s."""
-        speed: np.ndarray = self.max_velocity * self.fibre
-        return speed
+        return np.asarray(self.max_velocity * self.fibre)
 
     @functools.cached_property
     def _thickness(self) -> np.ndarray:
-        thickness: np.ndarray = self.fibre * np.sin(self.pennation)
-        return thickness
+        return np.asarray(self.fibre * np.sin(self.pennation))
 
     @functools.cached_property
     def _toe(self) -> np.ndarray:
