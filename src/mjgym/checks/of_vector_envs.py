@@ -7,7 +7,7 @@ assert not faults, "\\n".join(faults)
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -28,7 +28,6 @@ def check_vector_env(
     envs: VectorEnv | Callable[[], VectorEnv],
     *,
     steps: int = 300,
-    seed: int = 0,
     max_episode_steps: int | None = None,
 ) -> list[str]:
     """Check a vector environment against Gymnasium's documented API.
@@ -37,7 +36,6 @@ def check_vector_env(
         envs: the vector environments, which stay open, or a function that makes them, which are
             closed, too.
         steps: most steps with random actions until episodes have ended.
-        seed: of starts and actions.
         max_episode_steps: the time limit of an episode; None for that of the specification.
 
     Returns:
@@ -48,7 +46,7 @@ def check_vector_env(
     subject = envs() if callable(envs) and made else envs
     if not isinstance(subject, VectorEnv):
         return [f"expected a gymnasium.vector.VectorEnv, got {type(subject).__name__} ({API})"]
-    batch = _Batch(subject, steps, seed, max_episode_steps)
+    batch = _Batch(subject, steps, max_episode_steps)
     faults: list[str] = []
     for check in (_spaces, _form, _seeds, _order, _memory, _limits, _autoreset, _partial_reset):
         faults += _failures_of(check, batch)
@@ -63,8 +61,8 @@ class _Batch:
 
     envs: Any
     steps: int
-    seed: int
     limit: int | None
+    seed: ClassVar[int] = 0  # of starts and actions
 
     def __post_init__(self) -> None:
         self.n: int = self.envs.num_envs
