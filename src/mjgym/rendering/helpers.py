@@ -9,11 +9,9 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -142,15 +140,9 @@ def main() -> None:
         try:
             if studio is None:
                 look = QUALITIES[quality]
-                studio = Studio(Twin.of_model(_load(content), numbers, look), look, backend)
+                model = mujoco.MjModel.from_binary_path("scene.mjb", {"scene.mjb": content})
+                studio = Studio(Twin.of_model(model, numbers, look), look, backend)
             answer = [studio.draw(shot) for shot in share]
         except Exception as error:
             answer = error
         connection.send(answer)
-
-
-def _load(content: bytes) -> mujoco.MjModel:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.mjb"
-        path.write_bytes(content)
-        return mujoco.MjModel.from_binary_path(str(path))
