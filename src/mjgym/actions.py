@@ -138,15 +138,18 @@ def actuated(model: Model, actuator: int) -> tuple[str, str, bool]:
     ):
         return "joint", model.joint(target).name, _slides(model, target)
     if kind == transmission.mjTRN_TENDON:
-        first = int(model.tendon_adr[target])
-        wrapped = int(model.wrap_objid[first])
-        over_joints = int(model.wrap_type[first]) == mujoco.mjtWrap.mjWRAP_JOINT
-        linear = _slides(model, wrapped) if over_joints else True
-        return "tendon", model.tendon(target).name, linear
+        return "tendon", model.tendon(target).name, is_linear(model, target)
     if kind == transmission.mjTRN_BODY:
         return "body", model.body(target).name, True
     gear = model.actuator_gear[model.actuator_outadr[actuator]]
     return "site", model.site(target).name, not turns and bool(gear[:3].any())
+
+
+def is_linear(model: Model, tendon: int) -> bool:
+    """Tell whether a tendon's length is in m: it runs through space, or sums slides."""
+    first = int(model.tendon_adr[tendon])
+    over_joints = int(model.wrap_type[first]) == mujoco.mjtWrap.mjWRAP_JOINT
+    return not over_joints or _slides(model, int(model.wrap_objid[first]))
 
 
 def _slides(model: Model, joint: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.actions import actuated, actuator_controls
+from mjgym.actions import actuated, actuator_controls, is_linear
 from mjgym.arrays import Array
 from mjgym.describe.labels.label import WORLD, XYZ, Label
 from mjgym.sim.fields import UNEVEN, declared_sizes, field_rows, owner
@@ -226,12 +226,8 @@ class LabelView(View):
 
     def _transmitted_unit(self, kind: str, i: int, attribute: str) -> str:
         """Unit of a tendon's or actuator's length, velocity or force, from what it moves."""
-        if kind == "actuator":
-            linear = actuated(self.model, i)[2]
-        else:  # of the joints that it sums, or in space
-            model, first = self.model, int(self.model.tendon_adr[i])
-            over_joints = int(model.wrap_type[first]) == int(mujoco.mjtWrap.mjWRAP_JOINT)
-            linear = not over_joints or int(model.jnt_type[model.wrap_objid[first]]) != _HINGE
+        actuator = kind == "actuator"
+        linear = actuated(self.model, i)[2] if actuator else is_linear(self.model, i)
         units = {"length": ("rad", "m"), "velocity": ("rad/s", "m/s"), "force": ("N m", "N")}
         return units[attribute][linear]
 
