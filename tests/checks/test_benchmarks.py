@@ -17,6 +17,7 @@ import pytest
 
 from helpers.lanes import lane
 from helpers.places import BENCHMARKS
+from helpers.small_process import fresh
 from helpers.suite import IDS
 
 sys.path.insert(0, str(BENCHMARKS))
@@ -71,9 +72,7 @@ load = runpy.run_path(sys.argv[1])["load_dm_control"]
 assert callable(load)
 print(sorted({"mjgym", "mujoco", "numpy", "gymnasium"} & set(sys.modules)))
 """
-    run = [sys.executable, "-c", program, peers.peers_file()]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("[]\n", "")
+    assert fresh(program, peers.peers_file()) == "[]\n"
 
 
 @pytest.mark.slow
@@ -92,9 +91,7 @@ assert "mjgym" not in sys.modules
 subject = subjects.dm_control(subjects.Settings("dmc/cartpole-swingup-v0", 1, 1))
 assert subject.advance is print
 """
-    run = [sys.executable, "-c", program, str(Path(peers.__file__).parent)]
-    done = subprocess.run(run, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert fresh(program, Path(peers.__file__).parent) == ""
 
 
 @pytest.mark.parametrize(

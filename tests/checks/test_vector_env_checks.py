@@ -1,7 +1,5 @@
 """The checks of vector environments find planted faults, and none in Gymnasium's own two."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import gymnasium
@@ -10,6 +8,7 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from helpers.lanes import mostly_nightly
+from helpers.small_process import fresh
 from mjgym.checks import check_vector_env, of_vector_envs
 
 MODES = list(AutoresetMode)
@@ -253,7 +252,4 @@ def test_the_file_stands_alone(tmp_path):
         "import gymnasium as gym, vector_env_checker as c\n"
         "assert c.check_vector_env(lambda: gym.make_vec('CartPole-v1', 2, 'sync')) == []\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    fresh(program, folder=tmp_path)

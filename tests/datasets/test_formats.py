@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from helpers.demonstrations import ID, PICTURES, random_demos, same
+from helpers.demonstrations import ID, PICTURES, random_demos
 from helpers.lanes import lane, mostly_nightly
+from helpers.rollouts import equal
 from mjgym import datasets
 from mjgym.cli.app import app
 from mjgym.datasets import DemonstrationError, Episode, Recording, journaled
@@ -95,9 +96,9 @@ def test_episodes_come_back_bit_for_bit(name, kwargs):
         episode = found.episode(seed)
         assert (len(episode), episode.seed) == (4 + seed, seed)
         for t, (observation, action, reward) in enumerate(rows):
-            assert same(episode.observation(t), observation)
+            assert equal(episode.observation(t), observation)
             if action is not None:
-                assert same(episode.actions[t - 1], action)
+                assert equal(episode.actions[t - 1], action)
                 assert episode.rewards[t - 1] == reward
         assert episode.truncations.tolist() == [False] * (3 + seed) + [True]
         assert not episode.terminations.any()
@@ -208,10 +209,10 @@ def test_a_dataset_goes_round_all_formats(name):
     assert last.about.algorithm == "random"
     for number in range(3):
         one, other = first.episode(number), last.episode(number)
-        assert same(one.observations, other.observations)
-        assert same(dict(sorted(one.states.items())), dict(sorted(other.states.items())))
+        assert equal(one.observations, other.observations)
+        assert equal(dict(sorted(one.states.items())), dict(sorted(other.states.items())))
         for field in ("actions", "rewards", "terminations", "truncations", "successes"):
-            assert same(getattr(one, field), getattr(other, field))
+            assert equal(getattr(one, field), getattr(other, field))
         assert one.seed == other.seed
     assert run("replay", "end.hdf5", "--check")[0] == 0
     code, said = run("convert", name, "end.hdf5")
@@ -344,9 +345,9 @@ class TestBadFiles:
             )
             for number in range(found.count):
                 one, other = whole.episode(number), found.episode(number)
-                assert same(one.observations, other.observations)
-                assert same(dict(one.states), dict(other.states))
-                assert same(one.rewards, other.rewards)
+                assert equal(one.observations, other.observations)
+                assert equal(dict(one.states), dict(other.states))
+                assert equal(one.rewards, other.rewards)
         assert counts == sorted(counts)
         assert 1 <= counts[1] < 12
         code, said = run("convert", "cut.hdf5", "rescued.hdf5")
@@ -501,7 +502,7 @@ class TestRobosuite:
         assert said.startswith("episode 0: 45 steps, bit for bit, ")
         ours = datasets.load("ours.hdf5")
         assert ours.environment().unwrapped.task.robot == "Panda"
-        assert same(ours.episode(0).rewards, datasets.load(str(RECORDED)).episode(0).rewards)
+        assert equal(ours.episode(0).rewards, datasets.load(str(RECORDED)).episode(0).rewards)
 
     @pytest.mark.slow
     def test_as_robomimic_has_them_with_words_of_older_versions(self):
@@ -554,7 +555,7 @@ class TestRobosuite:
         old, new = datasets.load("old.hdf5"), datasets.load(str(RECORDED))
         usual = {"observation": "dict", "max_episode_steps": -1}
         assert old.about.kwargs == new.about.kwargs == usual
-        assert same(old.episode(0).rewards, new.episode(0).rewards)
+        assert equal(old.episode(0).rewards, new.episode(0).rewards)
 
     @pytest.mark.parametrize(
         ("change", "message"),

@@ -4,7 +4,6 @@ Modules that register ids of their own (`test_locomotion_extending`) call these 
 """
 
 import itertools
-import pickle
 
 import gymnasium
 import numpy as np
@@ -15,11 +14,12 @@ from helpers.equivalence import (
     EXACT,
     assert_autoreset_equals_sync_vector_env,
     assert_every_slot_equals_a_single_env,
+    assert_states_go_on,
     make_vec,
 )
 from helpers.lanes import mostly_nightly
 from helpers.registered import ids_as_parameters, of_each_class
-from helpers.rollouts import COPIES, actions_for, equal, rollout, row
+from helpers.rollouts import COPIES, equal, rollout
 from helpers.suite import gymnasium_checker
 from mjgym.checks import check_vector_env
 
@@ -159,34 +159,7 @@ def test_a_state_restores_bit_for_bit(id):
 
 @pytest.mark.parametrize("id", mostly_nightly(of_each_class(), 7))
 def test_states_of_a_batch_restore_bit_for_bit(id):
-    flat = {"observation": "flat", "dtype": "float64"}
-    envs = make_vec(id, num_envs=N, max_episode_steps=6, **flat)
-    envs.reset(seed=0)
-    before = rollout(envs, 3)[-1][0]
-    state = envs.get_state()
-    later = rollout(envs, 6, seed=3)  # into the next episodes
-    envs.reset(seed=50)
-    assert equal(envs.set_state(state), before)
-    assert equal(rollout(envs, 6, seed=3), later)
-    # One slot's state continues in another slot, in a single environment, and in copies of both.
-    envs.set_state(state)
-    part = envs.get_state(ids=[2])
-    envs.reset(seed=60)
-    envs.set_state(part, ids=[1])
-    single = gymnasium.make(id, **flat)
-    single.reset(seed=0)
-    envs, single = pickle.loads(pickle.dumps(envs)), pickle.loads(pickle.dumps(single)).unwrapped
-    single.set_state({name: value[0] for name, value in part.items()})
-    for old, actions in zip(later, actions_for(envs, 6, seed=3), strict=True):
-        actions[1] = actions[2]
-        now, alone = envs.step(actions), single.step(actions[2])
-        assert equal(row(now[0], 1), row(old[0], 2))
-        assert equal(alone[0], row(old[0], 2))
-        assert now[1][1] == alone[1] == old[1][2]
-        if old[2][2] or old[3][2]:
-            break
-    envs.close()
-    single.close()
+    assert_states_go_on(id, observation="flat", dtype="float64")
 
 
 @some_ids

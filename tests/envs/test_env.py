@@ -35,17 +35,6 @@ def test_dimensions_are_the_published_ones(id):
     assert flat.observation_space.dtype == np.float32
 
 
-def test_time_limit_truncates_and_does_not_terminate():
-    env = gymnasium.make("dmc/pendulum-swingup-v0")
-    env.reset(seed=0)
-    ends = rollout(env, 1000)
-    assert [e[3] for e in ends] == [False] * 999 + [True]
-    assert not any(e[2] for e in ends)
-    env = gymnasium.make("dmc/pendulum-swingup-v0", max_episode_steps=3)
-    env.reset(seed=0)
-    assert [e[3] for e in rollout(env, 3)] == [False, False, True]
-
-
 def test_info_has_terms_success_and_divergence():
     env = gymnasium.make("dmc/reacher-easy-v0")
     _, info = env.reset(seed=0)
@@ -163,7 +152,6 @@ def test_step_before_reset():
         ({"dtype": "float16"}, ValueError, "dtype.*float16.*float32"),
         ({"observation": "flatt"}, ValueError, "observation.*flat"),
         ({"on_divergence": "stop"}, ValueError, "on_divergence"),
-        ({"poles": 0}, ValueError, "poles"),
         ({"thread": 3}, TypeError, "thread"),
     ],
 )
@@ -178,11 +166,6 @@ def test_a_dtype_of_numpy(kind):
         env = make("dmc/cartpole-balance-v0", dtype=kind)
         observation, _ = env.reset(seed=0)
         assert observation.dtype == env.observation_space.dtype == kind
-
-
-def test_unknown_id_names_the_nearest():
-    with pytest.raises(gymnasium.error.NameNotFound, match="walker-walk"):
-        gymnasium.make("dmc/walker-wakl-v0")
 
 
 @pytest.mark.parametrize("id", ["dmc/walker-walk-v0", "dmc/cartpole-swingup-v0"])

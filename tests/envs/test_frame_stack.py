@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import FrameStackObservation
 
 import mjgym
+from helpers.equivalence import assert_same_episodes
 from helpers.lanes import mostly_nightly
 from helpers.rollouts import actions_for, equal, row
 
@@ -59,21 +60,7 @@ def test_a_batch_is_as_gymnasiums_own_of_wrapped_environments(observation, mode,
     )
     sync = SyncVectorEnv([lambda: wrapped(**options)] * 3, autoreset_mode=mode)
     assert ours.observation_space == sync.observation_space
-    assert equal(ours.reset(seed=7)[0], sync.reset(seed=7)[0])
-    again, ended = np.array([True, False, False]), np.zeros(3, dtype=bool)
-    for k, actions in enumerate(np.float32(actions_for(ours, 11))):
-        mask = again if k == 2 else ended & (mode == AutoresetMode.DISABLED)
-        if mask.any():
-            a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, sync))
-            assert equal(a[0], b[0]), k
-        a, b = ours.step(actions), sync.step(actions)
-        assert equal(a[:4], b[:4]), k
-        ended = a[2] | a[3]
-        if "final_obs" in b[4]:
-            for mine, other in zip(a[4]["final_obs"], b[4]["final_obs"], strict=True):
-                assert mine is other is None or equal(mine, other)
-    ours.close()
-    sync.close()
+    assert_same_episodes(ours, sync, 11)
 
 
 @pytest.mark.parametrize("observation", ["flat", "dict"])

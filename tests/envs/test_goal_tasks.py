@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
 from helpers import toys
+from helpers.equivalence import assert_same_episodes
 from helpers.lanes import mostly_nightly
 from helpers.suite import gymnasium_checker
 
@@ -124,23 +125,7 @@ def test_a_batch_equals_single_environments(mode):
     ours = make_vec(max_episode_steps=4, autoreset_mode=mode)
     theirs = SyncVectorEnv([single] * 3, autoreset_mode=mode)
     assert ours.observation_space == theirs.observation_space
-    results = [envs.reset(seed=5) for envs in (ours, theirs)]
-    ours.action_space.seed(0)
-    for _ in range(9):
-        for one, other in zip(*results, strict=True):
-            if isinstance(one, dict):
-                assert set(one) == set(other)
-                for name in {"observation", "achieved_goal", "desired_goal", "success"} & set(one):
-                    np.testing.assert_array_equal(one[name], other[name])
-            else:
-                np.testing.assert_array_equal(one, other)
-        for name in ("final_obs",) if "final_obs" in results[0][-1] else ():
-            for one, other in zip(*(r[-1][name] for r in results), strict=True):
-                assert one.keys() == other.keys()
-                for key, value in one.items():
-                    np.testing.assert_array_equal(value, other[key])
-        action = ours.action_space.sample()
-        results = [envs.step(action) for envs in (ours, theirs)]
+    assert_same_episodes(ours, theirs, 9)
     grouped = make_vec(n=4, overlap=2)
     seen, _ = grouped.reset(seed=5)
     np.testing.assert_array_equal(

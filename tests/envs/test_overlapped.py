@@ -8,23 +8,12 @@ import gymnasium
 import numpy as np
 import pytest
 
+from helpers.rollouts import equal
 from helpers.small_process import run_small
 from mjgym.envs.overlapped import OverlappedVectorEnv
 
 ID = "dmc/reacher-easy-v0"
 MODES = ("NextStep", "SameStep", "Disabled")
-
-
-def same(one, other):
-    """Whether two results are equal in all their parts, whatever these are."""
-    if isinstance(one, dict):
-        assert one.keys() == other.keys()
-        return all(same(one[name], other[name]) for name in one)
-    if isinstance(one, tuple | list) or getattr(one, "dtype", "") == "object":
-        return len(one) == len(other) and all(map(same, one, other))
-    if one is None or other is None:
-        return one is other
-    return one.dtype == other.dtype and np.array_equal(one, other)
 
 
 def pair(n=5, overlap=2, **options):
@@ -45,25 +34,25 @@ def act(envs, k):
 def test_a_step_is_that_of_a_batch(mode, observation):
     envs, batch = pair(overlap=3, autoreset_mode=mode, observation=observation)
     assert envs.observation_space == batch.observation_space
-    assert same(envs.reset(seed=3), batch.reset(seed=3))
+    assert equal(envs.reset(seed=3), batch.reset(seed=3))
     for k in range(11):
         result, expected = envs.step(act(envs, k)), batch.step(act(envs, k))
-        assert same(result, expected)
+        assert equal(result, expected)
         ended = result[2] | result[3]
         if mode == "Disabled" and ended.any():
             mask = ended & (np.arange(5) != 4)  # a group of its own, which goes on as it is
             options = {"reset_mask": mask}
-            assert same(envs.reset(options=options), batch.reset(options=options))
+            assert equal(envs.reset(options=options), batch.reset(options=options))
             if ended[4]:
                 options = {"reset_mask": ~mask}
-                assert same(envs.reset(options=options), batch.reset(options=options))
-    assert same(envs.get_state(), batch.get_state())
+                assert equal(envs.reset(options=options), batch.reset(options=options))
+    assert equal(envs.get_state(), batch.get_state())
     envs.close()
     batch.close()
 
 
 @pytest.mark.parametrize("mode", MODES[:2])
-def test_groups_by_turns_give_the_same(mode):
+def test_groups_by_turns_give_the_equal(mode):
     envs, batch = pair(autoreset_mode=mode)
     observations, _ = envs.reset(seed=1)
     expected, _ = batch.reset(seed=1)
@@ -91,7 +80,7 @@ def test_the_halves_of_a_step():
     envs.step_async(actions)
     with pytest.raises(RuntimeError, match="receive its results first"):
         envs.step_async(actions)
-    assert same(envs.step_wait(timeout=60), batch.step(act(envs, 0)))
+    assert equal(envs.step_wait(timeout=60), batch.step(act(envs, 0)))
     with pytest.raises(RuntimeError, match="step_async"):
         envs.step_wait()
 
@@ -115,10 +104,10 @@ def test_states_continue():
     state = envs.get_state()
     later = [envs.step(act(envs, k)) for k in range(6)]
     envs.set_state(state)
-    assert same([envs.step(act(envs, k)) for k in range(6)], later)
+    assert equal([envs.step(act(envs, k)) for k in range(6)], later)
     batch.reset(seed=0)
     batch.set_state(state)
-    assert same([batch.step(act(envs, k)) for k in range(6)], later)
+    assert equal([batch.step(act(envs, k)) for k in range(6)], later)
 
 
 def test_a_reset_forgets_what_is_under_way():
@@ -201,7 +190,7 @@ def test_a_bad_state_moves_no_group(damage, words):
         envs.set_state(state)
     with pytest.raises(ValueError, match=r"'qpos' has shape \(6, 2\), expected \(5, 2\)"):
         envs.set_state({"qpos": np.zeros((6, 2))})
-    assert same(envs.get_state(), before)
+    assert equal(envs.get_state(), before)
 
 
 def test_a_refused_step_moves_no_group():
@@ -220,7 +209,7 @@ def test_a_refused_step_moves_no_group():
         envs.step(actions)
     with pytest.raises(ValueError, match="sub-environment 4, index 1"):
         envs.send(actions[3:], envs.groups[1])
-    assert same(envs.get_state(), before)
+    assert equal(envs.get_state(), before)
 
 
 def test_wrong_generators_and_options_change_nothing():
@@ -232,7 +221,7 @@ def test_wrong_generators_and_options_change_nothing():
         envs.set_attr("np_random", [np.random.default_rng(0)] * 4 + [0])
     with pytest.raises(ValueError, match="reset has no 'rest_mask'; did you mean reset_mask"):
         envs.reset(seed=3, options={"rest_mask": np.ones(5, bool)})
-    assert same(envs.get_state(), state)
+    assert equal(envs.get_state(), state)
     assert before == (envs.np_random_seed if hasattr(envs, "np_random_seed") else None)
 
 
@@ -252,7 +241,7 @@ def test_copies_go_on(duplicate):
     other = duplicate(envs)
     assert other.spec == envs.spec
     for k in range(1, 9):
-        assert same(envs.step(act(envs, k)), other.step(act(envs, k)))
+        assert equal(envs.step(act(envs, k)), other.step(act(envs, k)))
     envs.send(act(envs, 0)[:3], envs.groups[0])
     with pytest.raises(RuntimeError, match="group 0 is stepping"):
         duplicate(envs)

@@ -1,7 +1,6 @@
 """Small datasets of random actions for the tests of formats."""
 
 import gymnasium
-import numpy as np
 
 from mjgym import datasets
 
@@ -26,10 +25,3 @@ def random_demos(name, episodes=3, id=ID, **kwargs):
         seen.append(rows)
     recorder.close()
     return seen
-
-
-def same(one, other):
-    """Whether two observations are equal, bit for bit."""
-    if isinstance(one, dict):
-        return list(one) == list(other) and all(same(one[n], other[n]) for n in one)
-    return one.dtype == other.dtype and np.array_equal(one, other)

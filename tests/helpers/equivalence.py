@@ -1,10 +1,12 @@
 """One environment, a batch of them and Gymnasium's own batch, held against each other."""
 
+import pickle
+
 import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from helpers.rollouts import actions_for, equal, row
+from helpers.rollouts import actions_for, equal, rollout, row
 from mjgym import registry
 
 EXACT = {"observation": "dict", "dtype": "float64"}
@@ -60,24 +62,74 @@ def assert_autoreset_equals_sync_vector_env(id, observation, mode):
     assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
     assert ours.single_observation_space == sync.single_observation_space
     assert ours.action_space == sync.action_space
-    assert equal(ours.reset(seed=7), sync.reset(seed=7))
+    assert_same_episodes(ours, sync, 6)
+
+
+def assert_same_episodes(ours, others, steps):
+    """Transition by transition, infos included, over episodes that end at different times.
+
+    Returns:
+        Our infos, of later resets too.
+    """
+    assert equal(ours.reset(seed=7), others.reset(seed=7))
+    disabled = ours.metadata["autoreset_mode"] == AutoresetMode.DISABLED
     # Start one episode anew, so that they do not end in the same step.
-    again, ended = np.array([True, False]), np.zeros(2, dtype=bool)
-    for k, actions in enumerate(np.float32(actions_for(ours, 6))):
-        mask = again if k == 1 else ended if mode == AutoresetMode.DISABLED else ended & False
+    again, ended = np.arange(ours.num_envs) == 0, np.zeros(ours.num_envs, dtype=bool)
+    infos = []
+    for k, actions in enumerate(np.float32(actions_for(ours, steps))):
+        mask = again if k == 1 else ended & disabled
         if mask.any():
-            a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, sync))
+            a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, others))
             assert equal(a, b), k
-        a, b = ours.step(actions), sync.step(actions)
+            infos.append(a[1])
+        a, b = ours.step(actions), others.step(actions)
         assert equal(a[:4], b[:4]), k
         assert equal(_sorted(a[4]), _sorted(b[4])), (k, a[4], b[4])
+        infos.append(a[4])
         ended = a[2] | a[3]
     ours.close()
-    sync.close()
+    others.close()
+    return infos
 
 
 def _sorted(info):
     return {k: _sorted(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
+
+
+def assert_states_go_on(id, before=3, **options):
+    """A batch's state restores it; one slot's goes on in another, alone, and in copies of both."""
+    envs = make_vec(id, num_envs=3, max_episode_steps=6, **options)
+    envs.reset(seed=0)
+    seen = rollout(envs, before)[-1][0]
+    state = envs.get_state()
+    later = rollout(envs, 6, seed=3)  # into the next episodes
+    envs.reset(seed=50)
+    assert equal(envs.set_state(state), seen)
+    assert equal(rollout(envs, 6, seed=3), later)
+    envs.set_state(state)
+    part = envs.get_state(ids=[2])
+    envs.reset(seed=60)
+    envs.set_state(part, ids=[1])
+    single = gymnasium.make(id, **options)
+    single.reset(seed=0)
+    envs, single = pickle.loads(pickle.dumps(envs)), pickle.loads(pickle.dumps(single)).unwrapped
+    single.set_state({name: value[0] for name, value in part.items()})
+    ended = False
+    for old, actions in zip(later, actions_for(envs, 6, seed=3), strict=True):
+        actions[1] = actions[2]
+        now = envs.step(actions)
+        assert equal(row(now[0], 1), row(old[0], 2))
+        assert now[1][1] == old[1][2]
+        if ended:
+            alone, info = single.reset()
+            assert_info_of_slot(old[4], 2, info)
+        else:
+            alone, reward, *_ = single.step(actions[2])
+            assert reward == old[1][2]
+        assert equal(alone, row(old[0], 2))
+        ended = old[2][2] | old[3][2]
+    envs.close()
+    single.close()
 
 
 def assert_threads_do_not_matter(id):

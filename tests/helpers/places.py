@@ -9,7 +9,6 @@ SCRIPTS = ROOT / "scripts"
 BENCHMARKS = ROOT / "benchmarks"
 TESTS = ROOT / "tests"
 DATA = TESTS / "data"
-HELPERS = TESTS / "helpers"
 RESULTS = BENCHMARKS / "results"  # of runs on this machine; git ignores it
 
 

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 from helpers.forks import forks
@@ -26,6 +27,32 @@ def run_small(program: str, *arguments: str, folder: Path | None = None) -> str:
         script.write_text(f"import sys; sys.path.extend({sys.path!r})\n{program}")
         folder = folder or Path.cwd()
         done = forks().run(script, *arguments, folder=folder, environment=variables)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def fresh(
+    program: str, *arguments: str | Path, folder: Path | None = None, **environment: str
+) -> str:
+    """Run Python in an interpreter of its own, which has imported nothing.
+
+    Args:
+        program: code.
+        *arguments: of its command line.
+        folder: to run in; by default this process's.
+        **environment: variables beside this process's.
+
+    Returns:
+        All output. The program must end well.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program), *arguments],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout + done.stderr
 

@@ -221,30 +221,7 @@ def _deep(id: str, made: Steps) -> np.ndarray:
 
 SAME = 1e-5  # between torch and NumPy on the same state
 PLAIN = 1e-4  # a larger bound says why
-MARGIN, LEAST = 3.0, 1e-6  # of a bound over what was measured: another processor rounds otherwise
 FILE = DATA / "warp.json"
-WHY = {
-    "collisions: the published models ask for libccd's search for contacts, which it lacks": (
-        r"manipulation/.*"
-    ),
-    "terrain: MuJoCo Warp keeps fewer contacts of a geom with a height field": (
-        r"dmc/quadruped-.*|.*-escape_bowl-v0|legged/.*-rough-v0"
-    ),
-    "inertia: its matrix has a condition number above 1e5, of which float32 leaves two digits": (
-        r"dmc/(swimmer|dog)-.*|locomotion/rodent-.*"
-    ),
-    "muscles: fibres on stiff tendons, of whose length float32 leaves four digits of the force": (
-        r"l2m/walk_[a-z]+-v0"
-    ),
-    "solver: as published it stops after 1 or 3 iterations, far from convergence, where rounding"
-    " counts": r"legged/.*-joystick-v0",
-    "contacts: in one step of 32 the hand leaves the pedestal of its own arm, still 0.3 micrometres"
-    " deep after a physics step in double precision and free already in float32, so that it gets"
-    " one push less; the others are within 5e-6": r"robosuite/Door-v0",
-    "contacts: which points of two bodies touch, and how hard, depends on rounding": r".*",
-}
-"""Why steps differ by more than PLAIN, by a pattern of ids; the first that fits counts."""
-READINGS = "readings: forces, accelerations and touch follow contacts closer than the state does"
 
 
 def bounds() -> dict[str, dict[str, Any]]:

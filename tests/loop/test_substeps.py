@@ -11,6 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
+from helpers.equivalence import assert_same_episodes
 from helpers.lanes import mostly_nightly
 from helpers.numpy_hooks import in_numpy
 from helpers.rollouts import actions_for, equal
@@ -203,16 +204,7 @@ def test_every_slot_equals_a_single_env_over_episodes(task, mode):
         [lambda: gymnasium.wrappers.TimeLimit(mjgym.Env(task(), **keywords), 6)] * n,
         autoreset_mode=mode,
     )
-    assert equal(ours.reset(seed=3), sync.reset(seed=3))
-    done, mask = np.zeros(n, dtype=bool), np.array([True, False, False, True])
-    for k, actions in enumerate(np.float32(actions_for(ours, 20))):
-        if k == 2 or (mode == AutoresetMode.DISABLED and done.any()):
-            anew = done if done.any() else mask
-            pair = [envs.reset(options={"reset_mask": anew.copy()}) for envs in (ours, sync)]
-            assert equal(*pair)
-        a, b = ours.step(actions), sync.step(actions)
-        assert equal(a[:4], b[:4]), k
-        done = a[2] | a[3]
+    assert_same_episodes(ours, sync, 20)
 
 
 def assert_same_steps(one, two, n=20):

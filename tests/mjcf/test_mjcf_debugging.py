@@ -10,6 +10,7 @@ import mujoco
 import pytest
 
 from helpers.mjcf_models import arena, walker
+from helpers.small_process import fresh
 from mjgym import mjcf
 from mjgym.mjcf import CompileError, add, assign, attach, debug, load, rename
 from mjgym.mjcf.debugging import ENVIRONMENT, debugging
@@ -206,11 +207,7 @@ class TestEnvironment:
 
     @pytest.mark.parametrize(("value", "line"), [("1", "<string>:3"), ("0", ""), ("", "")])
     def test_the_variable(self, value, line):
-        done = subprocess.run(
-            [sys.executable, "-c", self.PROGRAM],
-            env={**os.environ, ENVIRONMENT: value}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert (done.returncode, done.stdout.strip(), done.stderr) == (0, line, "")
+        assert fresh(self.PROGRAM, **{ENVIRONMENT: value}) == f"{line}\n"
 
 
 class TestStacks:

@@ -2,14 +2,13 @@
 
 import shutil
 import struct
-import subprocess
-import sys
 
 import mujoco
 import numpy as np
 import pytest
 
 from helpers.mjcf_models import PATHS, arena, differences, picture, rock_files, tetrahedron, walker
+from helpers.small_process import fresh
 from mjgym.mjcf import CompileError, add, assign, attach, compile, export, load
 
 
@@ -69,11 +68,7 @@ class TestEquals:
             f"model = mujoco.MjModel.from_xml_path({path.name!r})\n"
             "print(model.nmesh, model.nhfield, 'mjgym' in sys.modules)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            cwd=path.parent, capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "2 2 False", "")
+        assert fresh(program, folder=path.parent) == "2 2 False\n"
 
     def test_files_in_all_sorts_of_places(self, tmp_path):
         """Subfolders, folders above, absolute paths, skins, grids of pictures, included MJCF."""

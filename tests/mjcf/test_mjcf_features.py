@@ -1,6 +1,5 @@
 """What composition offers, where each part of it is tested, and an example that uses most of it."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import numpy as np
 import pytest
 
 from helpers.places import BENCHMARKS
+from helpers.small_process import fresh
 
 sys.path.insert(0, str(BENCHMARKS))
 
@@ -56,11 +56,7 @@ mjcf.export(arena, "robot_in_arena")  # XML and files, for plain MuJoCo
 
 @pytest.mark.slow
 def test_the_example_of_the_readme(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", EXAMPLE], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    first, second = done.stdout.splitlines()
+    first, second = fresh(EXAMPLE, folder=tmp_path).splitlines()
     assert first == "robot/front/hip"
     assert second.endswith("(2, 2)")
     (written,) = (tmp_path / "robot_in_arena").iterdir()

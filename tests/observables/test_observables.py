@@ -1,6 +1,5 @@
 """Observations read as sensors are: intervals, delays, buffers, noise, aggregators, own entries."""
 
-import copy
 import itertools
 import pickle
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
+from helpers.equivalence import EXACT, assert_same_episodes, assert_states_go_on
 from helpers.lanes import mostly_nightly
 from helpers.rollouts import actions_for, equal
 from helpers.suite import gymnasium_checker
@@ -683,34 +683,11 @@ def options():
 @pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 7, ID_AND_MODE[:1]))
 def test_every_slot_equals_a_single_env_over_episodes(id, mode, options):
     """Transition by transition, infos included, with all options on."""
-    n = 3
-    keywords = {
-        "observation": "dict",
-        "dtype": "float64",
-        "max_episode_steps": 4,
-        "observables": options[id],
-    }
-    ours = gymnasium.make_vec(id, num_envs=n, autoreset_mode=mode, **keywords)
-    sync = SyncVectorEnv([lambda: gymnasium.make(id, **keywords)] * n, autoreset_mode=mode)
+    keywords = {"max_episode_steps": 4, "observables": options[id], **EXACT}
+    ours = gymnasium.make_vec(id, num_envs=3, autoreset_mode=mode, **keywords)
+    sync = SyncVectorEnv([lambda: gymnasium.make(id, **keywords)] * 3, autoreset_mode=mode)
     assert ours.single_observation_space == sync.single_observation_space
-    assert equal(ours.reset(seed=7), sync.reset(seed=7))
-    done = np.zeros(n, dtype=bool)
-    mask = np.array([True, False, True])  # so that not all episodes end in the same step
-    for k, actions in enumerate(np.float32(actions_for(ours, 12))):
-        if k == 2 or (mode == AutoresetMode.DISABLED and done.any()):
-            anew = done if done.any() else mask
-            pair = [envs.reset(options={"reset_mask": anew.copy()}) for envs in (ours, sync)]
-            assert equal(*pair)
-        a, b = ours.step(actions), sync.step(actions)
-        assert equal(a[:4], b[:4]), k
-        assert equal(in_order(a[4]), in_order(b[4])), k
-        done = a[2] | a[3]
-    ours.close()
-    sync.close()
-
-
-def in_order(info):
-    return {k: in_order(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
+    assert_same_episodes(ours, sync, 12)
 
 
 @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, IDS[:1]))
@@ -743,42 +720,9 @@ def test_snapshots_continue_bit_for_bit(id, options):
     keywords = {"dtype": "float64", "observables": options[id]}
     env = gymnasium.make(id, **keywords).unwrapped
     env.reset(seed=0)
-    actions = actions_for(env, 9)
-    for action in actions[:4]:
-        env.step(action)
-    state, now = env.get_state(), env.observe()
-    assert sum(name.startswith("observables.") for name in state) >= len(options[id])
-    copies = [pickle.loads(pickle.dumps(env)), copy.deepcopy(env)]
-    fresh = gymnasium.make(id, **keywords).unwrapped
-    fresh.set_state(state)
-    copies.append(fresh)
-    for other in copies:
-        assert equal(other.observe(), now)
-    envs = gymnasium.make_vec(id, num_envs=3, **keywords)
-    envs.reset(seed=10)
-    envs.step(np.array([actions[0]] * 3))
-    given = {name: np.array(value)[None] for name, value in state.items()}
-    shown = envs.set_state(given, ids=[1])
-    after = []
-    for action in actions[4:]:
-        step = env.step(action)
-        after.append(step[0])
-        for other in copies:
-            assert equal(other.step(action)[:4], step[:4])
-        assert np.array_equal(envs.step(np.array([action] * 3))[0][1], step[0])
-    assert len({a.tobytes() for a in [*after, shown[0]]}) == 6
-    # Back to where the state was taken, also with random streams that have gone on since.
-    env.set_state(state)
-    assert equal(env.observe(), now)
-    for action, expected in zip(actions[4:], after, strict=True):
-        assert np.array_equal(env.step(action)[0], expected)
-    # A batch, too.
-    batch = envs.get_state()
-    twin = pickle.loads(pickle.dumps(envs))
-    before = [envs.step(np.array([action] * 3))[0] for action in actions]
-    assert equal(before, [twin.step(np.array([action] * 3))[0] for action in actions])
-    envs.set_state(batch)
-    assert equal(before, [envs.step(np.array([action] * 3))[0] for action in actions])
+    entries = [name for name in env.get_state() if name.startswith("observables.")]
+    assert len(entries) >= len(options[id])
+    assert_states_go_on(id, before=4, **keywords)
 
 
 @pytest.mark.parametrize("n", [None, 3])

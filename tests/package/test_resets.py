@@ -55,51 +55,16 @@ def uniform(low, high):
     return lambda x: np.clip((x - low) / (high - low), 0, 1)
 
 
-@pytest.fixture(scope="module")
-def starts():
-    v = simulation(JOINTS).view
-    rng = np.random.default_rng(1)
-    rows = []
-    for _ in range(N):
-        random_joints(v, rng)
-        rows.append(v.qpos.copy())
-    return np.array(rows)
-
-
 class TestUnitVector:
     @pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
-    def test_has_length_one_and_no_preferred_direction(self, size):
-        rng = np.random.default_rng(0)
-        vectors = np.array([unit_vector(rng, size) for _ in range(N)])
-        assert vectors.shape == (N, size)
-        np.testing.assert_allclose((vectors**2).sum(axis=-1), 1, rtol=1e-14)
-        assert np.abs(vectors.mean(axis=0)).max() < 4 / math.sqrt(N)
-        second_moments = vectors.T @ vectors / N
-        np.testing.assert_allclose(second_moments, np.eye(size) / size, atol=4 / math.sqrt(N))
-
-    def test_of_three_is_uniform_on_the_sphere(self):
-        rng = np.random.default_rng(0)
-        vectors = np.array([unit_vector(rng, 3) for _ in range(N)])
-        for axis in range(3):  # Archimedes: every coordinate is uniform
-            assert distance(vectors[:, axis], uniform(-1, 1)) < 1.95
-
-    def test_normalises_normal_numbers(self):
-        normal = np.random.default_rng(5).normal(size=4)
-        drawn = unit_vector(np.random.default_rng(5), 4)
+    def test_normalises_normal_numbers(self, size):
+        """So that no direction is preferred."""
+        normal = np.random.default_rng(5).normal(size=size)
+        drawn = unit_vector(np.random.default_rng(5), size)
         np.testing.assert_allclose(drawn, normal / math.sqrt((normal**2).sum()), rtol=1e-15)
 
 
 class TestRandomJoints:
-    def test_hinges_and_slides_are_uniform_in_their_ranges(self, starts):
-        for column, low, high in [
-            (LOOSE_HINGE, -math.pi, math.pi),
-            (HINGE, -math.pi / 6, 2 * math.pi / 3),
-            (SLIDE, 1, 3),
-        ]:
-            samples = starts[:, column]
-            assert low <= samples.min() < samples.max() <= high
-            assert distance(samples, uniform(low, high)) < 1.95
-
     def test_an_unlimited_slide_and_the_place_of_a_free_joint_stay(self):
         v = simulation(JOINTS).view
         v.qpos[LOOSE_SLIDE] = 0.25
@@ -114,37 +79,6 @@ class TestRandomJoints:
         random_joints(v, np.random.default_rng(0))
         assert v.qvel.tolist() == list(range(v.nv))
 
-    @pytest.mark.slow
-    def test_quaternions_have_length_one(self, starts):
-        for part in (TURN, LOOSE_BALL, BALL):
-            np.testing.assert_allclose((starts[:, part] ** 2).sum(axis=-1), 1, rtol=1e-14)
-
-    def test_an_unlimited_ball_is_a_uniform_rotation(self, starts):
-        q = starts[:, LOOSE_BALL]
-        assert np.abs(q.mean(axis=0)).max() < 4 / math.sqrt(N)
-        np.testing.assert_allclose(q.T @ q / N, np.eye(4) / 4, atol=4 / math.sqrt(N))
-        # The angle of a uniform rotation has the density (1 - cos a) / pi on (0, pi).
-        angles = 2 * np.arccos(np.abs(q[:, 0]).clip(max=1))
-        assert distance(angles, lambda a: (a - np.sin(a)) / math.pi) < 1.95
-
-    def test_a_limited_ball_turns_about_any_axis_by_up_to_its_limit(self, starts):
-        q = starts[:, BALL]
-        angles = 2 * np.arctan2(np.linalg.norm(q[:, 1:], axis=-1), q[:, 0])
-        assert angles.max() <= math.pi / 2
-        assert distance(angles, uniform(0, math.pi / 2)) < 1.95
-        axes = q[:, 1:] / np.linalg.norm(q[:, 1:], axis=-1, keepdims=True)
-        for axis in range(3):
-            assert distance(axes[:, axis], uniform(-1, 1)) < 1.95
-
-    def test_a_free_joint_turns_by_four_positive_numbers(self, starts):
-        q = starts[:, TURN]
-        assert q.min() > 0  # as published, and so not a uniform rotation
-        rng = np.random.default_rng(7)
-        cubes = rng.uniform(size=(N, 4))
-        expected = np.sort((cubes / np.linalg.norm(cubes, axis=-1, keepdims=True)).ravel())
-        got = np.sort(q.ravel())
-        assert np.abs(got - expected).max() < 0.03
-
     def test_draws_joint_by_joint_in_the_models_order(self):
         v = simulation(JOINTS).view
         drawn_from, rng = np.random.default_rng(3), np.random.default_rng(3)
@@ -156,7 +90,7 @@ class TestRandomJoints:
         expected = np.zeros(v.nq)
         expected[LOOSE_HINGE] = rng.uniform(-math.pi, math.pi)
         expected[HINGE] = rng.uniform(math.radians(-30), math.radians(120))
-        expected[TURN] = unit(rng.uniform(size=4))
+        expected[TURN] = unit(rng.uniform(size=4))  # as published: no uniform rotation
         expected[SLIDE] = rng.uniform(1, 3)
         expected[LOOSE_BALL] = unit(rng.normal(size=4))
         axis = unit(rng.normal(size=3))
@@ -232,24 +166,6 @@ class TestUntilFree:
 
         until_free(v, draw)
         assert len(calls) == 3000
-
-    def test_no_attempts_are_none(self):
-        v = simulation(FLOOR).view
-
-        def draw():
-            raise AssertionError("this is an attempt")
-
-        with pytest.raises(RuntimeError, match="0 attempts"):
-            until_free(v, draw, attempts=0)
-
-    def test_an_error_of_the_draw_comes_through(self):
-        v = simulation(FLOOR).view
-
-        def draw():
-            raise ZeroDivisionError
-
-        with pytest.raises(ZeroDivisionError):
-            until_free(v, draw)
 
 
 BALLS = """

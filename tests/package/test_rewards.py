@@ -91,13 +91,6 @@ class TestValues:
         assert rewards[-1] < v
         assert rewards.min() >= 0
 
-    @pytest.mark.parametrize("kind", SIGMOIDS)
-    def test_both_sides_are_mirror_images(self, kind):
-        x = random_inputs(400)
-        left = tolerance(-x, (-2, 1), 0.75, kind)
-        right = tolerance(x, (-1, 2), 0.75, kind)
-        assert (bits(left) == bits(right)).all()
-
     def test_the_defaults_are_a_gaussian_of_one_tenth_around_zero(self):
         assert tolerance(0.0) == 1
         assert tolerance(1e-300) == 0
@@ -283,11 +276,6 @@ class TestErrors:
             tolerance(x, (0, 1), margin=np.array([1, -1e-9]))
 
     @pytest.mark.parametrize("x", [NUMBER, ARRAY], ids=["number", "array"])
-    def test_bounds_are_looked_at_before_the_margin(self, x):
-        with pytest.raises(ValueError, match="bounds"):
-            tolerance(x, (1, 0), margin=-1)
-
-    @pytest.mark.parametrize("x", [NUMBER, ARRAY], ids=["number", "array"])
     @pytest.mark.parametrize("kind", SIGMOIDS)
     def test_value_at_margin_out_of_its_range(self, kind, x):
         zero_is_wrong = () if kind in REACH_ZERO else (0,)
@@ -369,12 +357,6 @@ class TestOtherArrayLibraries:
         )
         one_sided = {"bounds": (0.1, inf), "margin": 0.4, "sigmoid": kind}
         self.compare(tolerance(xp.asarray(x), **one_sided), tolerance(x, **one_sided))
-
-    def test_without_a_margin(self):
-        import array_api_strict as xp
-
-        x = random_inputs(100)
-        self.compare(tolerance(xp.asarray(x), (0, 1)), tolerance(x, (0, 1)))
 
     def test_array_bounds_and_margins(self):
         import array_api_strict as xp

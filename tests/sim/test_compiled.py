@@ -1,10 +1,7 @@
 """Compiled control steps, beside the same steps with their hooks in NumPy."""
 
 import ast
-import os
 import pickle
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 
@@ -16,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 
 from helpers.lanes import mostly_nightly
 from helpers.rollouts import equal
+from helpers.small_process import fresh
 
 pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
 
@@ -216,8 +214,7 @@ env = pickle.load(open({str(file)!r}, "rb"))
 action = np.full(env.action_space.shape, 0.2, dtype=np.float32)
 print(env.step(action)[0].tobytes().hex())
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == env.step(action)[0].tobytes().hex(), done.stderr
+    assert fresh(code).strip() == env.step(action)[0].tobytes().hex()
 
 
 @dataclass(frozen=True)
@@ -549,15 +546,7 @@ print(mjgym.fingerprint(env)["hooks"])
 
 def reported(before="", **environment):
     """How often a program warns, and how its hooks run, after some preparation."""
-    done = subprocess.run(
-        [sys.executable, "-c", before + REPORT],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, **environment},
-    )
-    assert done.returncode == 0, done.stderr
-    count, hooks = done.stdout.splitlines()
+    count, hooks = fresh(before + REPORT, **environment).splitlines()
     return int(count), ast.literal_eval(hooks)
 
 

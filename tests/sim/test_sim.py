@@ -16,7 +16,6 @@ from helpers.lanes import mostly_nightly
 from mjgym.sim import Batched, Single
 from mjgym.sim.engine import STATE_FIELDS, quiet
 from mjgym.sim.single import UNLOGGED
-from mjgym.task.models import compile_model
 
 # Something of everything: contacts, limits, activations, terrain, tendons, sensors of all stages.
 MJCF = """
@@ -113,12 +112,6 @@ def of_everything(varies=(), integrator="Euler", threads=2):
     )
 
 
-def of_escape(threads=2):
-    """The quadruped on its drawn terrain: 16 hinges, 12 activations, contacts with hills."""
-    task = suite.task("quadruped-escape")
-    return starts(lambda: compile_model(task), task.varies, task.initialize, threads)
-
-
 def at_defaults(model, varies=()):
     """A simulation at the model's defaults, and all that follows from them."""
     single = Single(model, varies)
@@ -203,25 +196,6 @@ class TestView:
         assert {("sensor", "data"), ("actuator", "force"), ("tendon", "length")} < seen
         assert {("camera", "fovy"), ("light", "xpos"), ("joint", "range")} < seen
 
-    def test_shapes(self):
-        batch, (single, *_) = of_everything()
-        for v, lead in ((single.view, ()), (batch.view, (N,))):
-            assert v.lead == lead
-            assert v.xp is np
-            assert np.shape(v.time) == np.shape(v.ncon) == lead
-            assert v.qpos.shape == (*lead, 9)
-            assert v.xmat.shape == (*lead, v.names("body").index("lower") + 1, 9)
-            assert v.body("lower").xpos.shape == (*lead, 3)
-            assert v.joint("elbow").qpos.shape == (*lead, 1)
-            assert v.joint("fly").qpos.shape == (*lead, 7)
-            assert v.sensor("gyro").data.shape == (*lead, 3)
-            assert v.geom_size.shape == (*lead, 5, 3)
-
-    def test_the_model_is_that_of_the_simulation(self):
-        batch, (single, *_) = of_everything()
-        for simulation in (single, batch):
-            assert simulation.view.model is simulation.model
-
     def test_names_are_in_the_models_order(self):
         batch, (single, *_) = of_everything()
         for v in (single.view, batch.view):
@@ -229,19 +203,6 @@ class TestView:
             assert v.names("joint") == ("fly", "shoulder", "elbow")
             assert v.names("actuator") == ("shoulder", "elbow")
             assert v.names("tendon") == ("both",)
-
-    def test_arrays_are_looked_up_once(self):
-        batch, (single, *_) = of_everything(("geom_pos",))
-        for v in (single.view, batch.view):
-            for name in ("qpos", "xpos", "sensordata", "geom_pos", "geom_size"):
-                assert getattr(v, name) is getattr(v, name), name
-            assert v.body("ball") is v.body("ball")
-            for element, attribute in [
-                (v.body("ball"), "xpos"),
-                (v.joint("elbow"), "range"),
-                (v.geom("bump"), "pos"),
-            ]:
-                assert getattr(element, attribute) is getattr(element, attribute)
 
     @pytest.mark.parametrize("many", [False, True], ids=["single", "batched"])
     def test_arrays_are_live(self, many):
@@ -312,14 +273,6 @@ class TestView:
         _, (single, *_) = of_everything()
         with pytest.raises(ValueError, match="broadcast"):
             single.view.qpos = np.zeros(4)
-
-    def test_memory_is_kept_as_it_is(self):
-        batch, (single, *_) = of_everything()
-        for v in (single.view, batch.view):
-            assert v.memory == {}
-            kept = {"best": np.zeros(v.lead)}
-            v.memory = kept
-            assert v.memory is kept
 
     @pytest.mark.parametrize("many", [False, True], ids=["single", "batched"])
     def test_unknown_names_name_the_nearest(self, many):
@@ -561,21 +514,6 @@ class TestStep:
         assert touched.all()
         assert len({single.data.qpos.tobytes() for single in singles}) == N
 
-    @pytest.mark.slow
-    def test_on_a_drawn_terrain(self):
-        batch, singles = of_escape()
-        assert len({row.tobytes() for row in batch.view.hfield_data}) == N
-        names = (*batch.state_fields, "sensordata", "xpos", "hfield_data", "ncon")
-        assert {"act", "qacc_warmstart"} < set(names)
-        assert_equal(batch, singles, names)
-        rng = np.random.default_rng(2)
-        touched = np.zeros(N, dtype=bool)
-        for _ in range(200):
-            advance(batch, singles, rng.uniform(-1, 1, size=(N, 12)), 4)
-            assert_equal(batch, singles, names)
-            touched |= batch.view.ncon > 0
-        assert touched.all()
-
     @pytest.mark.parametrize("varies", VARIES)
     def test_of_some_leaves_the_others_alone(self, varies):
         batch, singles = of_everything(varies)
@@ -774,15 +712,6 @@ class TestDivergence:
     def spoil(data_or_view, name, value, rows=...):
         array = getattr(data_or_view, name)
         array[rows] = value
-
-    def test_without_us_the_engine_writes_a_log(self, empty_folder, capfd):
-        """Or the tests below would show nothing."""
-        data = mujoco.MjData(model := everything())
-        data.qpos[:] = np.nan
-        mujoco.mj_step(model, data)
-        assert [p.name for p in empty_folder.iterdir()] == ["MUJOCO_LOG.TXT"]
-        captured = capfd.readouterr()
-        assert "WARNING" in captured.out + captured.err
 
     @pytest.mark.parametrize("id", ["dmc/cartpole-swingup-v0", "robosuite/Lift-v0"])
     def test_of_an_environment_is_silent(self, id, empty_folder, capfd):

@@ -303,10 +303,6 @@ EVERY = [
 
 @pytest.mark.parametrize("distribution", EVERY, ids=repr)
 class TestEveryDistribution:
-    def test_follows_the_generator_alone(self, distribution):
-        a, b = (distribution.draws(generator(3), 6, (2, *distribution.shape)) for _ in range(2))
-        assert np.array_equal(a, b)
-
     @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda d: pickle.loads(pickle.dumps(d))])
     def test_copies_draw_the_same(self, distribution, duplicate):
         twin = duplicate(distribution)

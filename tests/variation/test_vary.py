@@ -14,6 +14,7 @@ from mujoco.batch import MODEL_FIELDS
 
 import mjgym
 from helpers.compiling import nothing_compiled
+from helpers.equivalence import assert_same_episodes, assert_states_go_on
 from helpers.lanes import lane, mostly_nightly
 from helpers.rollouts import actions_for, equal
 from helpers.suite import within
@@ -656,10 +657,6 @@ LIMIT = 5  # control steps in an episode
 ID_AND_MODE = list(zip(IDS, itertools.cycle(AutoresetMode), strict=False))
 
 
-def sorted_info(info):
-    return {k: sorted_info(v) if isinstance(v, dict) else v for k, v in sorted(info.items())}
-
-
 class TestTenIds:
     @pytest.mark.parametrize(("id", "mode"), mostly_nightly(ID_AND_MODE, 7, ID_AND_MODE[:1]))
     def test_a_batch_equals_single_environments(self, id, mode):
@@ -667,26 +664,11 @@ class TestTenIds:
         kwargs = {"vary": IDS[id], "dtype": "float64", "max_episode_steps": LIMIT}
         ours = gymnasium.make_vec(id, num_envs=3, autoreset_mode=mode, **kwargs)
         sync = SyncVectorEnv([lambda: gymnasium.make(id, **kwargs)] * 3, autoreset_mode=mode)
-        assert equal(ours.reset(seed=7), sync.reset(seed=7))
-        done = np.zeros(3, dtype=bool)
-        values = []
-        for k, actions in enumerate(np.float32(actions_for(ours, 2 * LIMIT + 4))):
-            mask = np.arange(3) == 1 if k == 2 else done.copy()
-            if k == 2 or (mode == AutoresetMode.DISABLED and done.any()):
-                a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, sync))
-                assert equal(a, b), k
-                values.append(within(a[1], "variation"))
-            a, b = ours.step(actions), sync.step(actions)
-            assert equal(a[:4], b[:4]), k
-            assert equal(sorted_info(a[4]), sorted_info(b[4])), k
-            done = a[2] | a[3]
-            values.append(within(a[4], "variation") or None)
-        begun = [v for v in values if v is not None]
+        infos = [within(info, "variation") for info in assert_same_episodes(ours, sync, 14)]
+        begun = [drawn for drawn in infos if drawn]
         assert len(begun) >= 3  # the one that the mask began, and two of the others
         for key in IDS[id]:
             assert any(v[f"_{key}"].any() for v in begun)
-        ours.close()
-        sync.close()
 
     @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, list(IDS)[:1]))
     def test_the_models_hold_what_info_says(self, id):
@@ -770,37 +752,7 @@ class TestStates:
     @pytest.mark.parametrize("id", mostly_nightly(IDS, 7, list(IDS)[:1]))
     def test_go_on_bit_for_bit(self, id):
         """The next episodes' draws included; in another slot, and in a single environment too."""
-        kwargs = {"vary": IDS[id], "dtype": "float64"}
-        envs = gymnasium.make_vec(id, num_envs=3, max_episode_steps=LIMIT, **kwargs)
-        envs.reset(seed=0)
-        for actions in actions_for(envs, LIMIT + 3):
-            before = envs.step(actions)[0]
-        state = envs.get_state()
-        later = [envs.step(a) for a in actions_for(envs, 2 * LIMIT, seed=3)]
-        envs.reset(seed=50)
-        assert np.array_equal(envs.set_state(state), before)
-        for a, actions in zip(later, actions_for(envs, 2 * LIMIT, seed=3), strict=True):
-            assert equal(a, envs.step(actions))
-        part = {name: values[2:] for name, values in state.items()}
-        envs.reset(seed=60)
-        envs.set_state(part, ids=[0])
-        single = gymnasium.make(id, **kwargs).unwrapped
-        single.set_state({name: values[0] for name, values in part.items()})
-        ended = False
-        for old, actions in zip(later, actions_for(envs, 2 * LIMIT, seed=3), strict=True):
-            actions[0] = actions[2]
-            now = envs.step(actions)
-            assert equal((now[0][0], now[1][0]), (old[0][2], old[1][2]))
-            if ended:
-                start, info = single.reset()
-                assert np.array_equal(start, old[0][2])
-                for key, value in within(info, "variation").items():
-                    assert equal(np.asarray(value), np.asarray(within(old[4], "variation")[key][2]))
-            else:
-                alone = single.step(actions[2])
-                assert np.array_equal(alone[0], old[0][2])
-                assert alone[1] == old[1][2]
-            ended = bool(old[2][2] | old[3][2])
+        assert_states_go_on(id, before=9, vary=IDS[id], dtype="float64")
 
     @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
     @pytest.mark.parametrize("every", mostly_nightly(["episode", "reset", "never"], quick=3))

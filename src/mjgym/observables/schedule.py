@@ -46,19 +46,16 @@ class Fixed:
         """Mask of the next control step's readings that will be seen, (n, substeps) bool."""
         if self._phases == 1:
             return np.broadcast_to(self._needed, (len(time), self._substeps))
-        needed: np.ndarray = self._needed[time // self._substeps % self._phases]
-        return needed
+        return np.asarray(self._needed[time // self._substeps % self._phases])
 
     def place(self, rows: np.ndarray, time: np.ndarray) -> np.ndarray:
         """Slots for the readings that some simulations take at a time, (len(rows),)."""
-        place: np.ndarray = time // self._interval % self.size
-        return place
+        return np.asarray(time // self._interval % self.size)
 
     def shown(self, time: np.ndarray) -> np.ndarray:
         """Slots of the readings in an observation, oldest first, (n, buffer_size)."""
         newest = (time - self._delay) // self._interval
-        shown: np.ndarray = (newest[:, None] - self._back) % self.size
-        return shown
+        return np.asarray((newest[:, None] - self._back) % self.size)
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return {}
