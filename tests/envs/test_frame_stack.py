@@ -1,8 +1,5 @@
 """`frame_stack` against Gymnasium's `FrameStackObservation`, bit for bit, single and batched."""
 
-import copy
-import pickle
-
 import gymnasium
 import numpy as np
 import pytest
@@ -10,7 +7,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers import FrameStackObservation
 
 import mjgym
-from helpers.equivalence import assert_same_episodes
+from helpers.equivalence import assert_same_episodes, assert_states_go_on
 from helpers.lanes import mostly_nightly
 from helpers.rollouts import actions_for, equal, row
 
@@ -95,17 +92,7 @@ def test_a_state_of_some_leaves_the_others_frames():
 
 
 def test_an_environment_goes_on_from_its_state_and_its_copies():
-    env = gymnasium.make(ID, frame_stack=N).unwrapped
-    env.reset(seed=0)
-    for action in actions_for(env, 3):
-        last = env.step(action)[0]
-    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
-    other = gymnasium.make(ID, frame_stack=N).unwrapped
-    other.reset(seed=9)
-    assert np.array_equal(other.set_state(env.get_state()), last)
-    for action in actions_for(env, 3):
-        seen = env.step(action)[0]
-        assert all(np.array_equal(one.step(action)[0], seen) for one in (other, *copies))
+    assert_states_go_on(ID, frame_stack=N)
 
 
 @pytest.mark.parametrize("mode", AutoresetMode)

@@ -10,11 +10,10 @@ import imageio.v3 as iio
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from gymnasium.wrappers import FrameStackObservation
 from gymnasium.wrappers.vector import RecordVideo
 
+from helpers.equivalence import assert_every_slot_equals_a_single_env
 from helpers.lanes import lane, mostly_nightly
-from helpers.rollouts import equal
 
 pytestmark = pytest.mark.gl
 
@@ -64,21 +63,8 @@ def test_shapes_and_keys():
 
 @lane(4, 5)
 def test_a_batch_of_16_equals_16_singles():
-    kwargs = {"observation": "flat+pixels", "max_episode_steps": 3, **FAST}
-    envs = gymnasium.make_vec("dmc/finger-turn_easy-v0", num_envs=16, **kwargs)
-    singles = [gymnasium.make("dmc/finger-turn_easy-v0", **kwargs) for _ in range(16)]
-    observations, _ = envs.reset(seed=0)
-    for i, env in enumerate(singles):
-        assert equal({k: v[i] for k, v in observations.items()}, env.reset(seed=i)[0])
-    rng = np.random.default_rng(0)
-    for k in range(5):
-        actions = rng.uniform(-1, 1, (16, 2))
-        observations = envs.step(actions)[0]
-        for i, env in enumerate(singles):
-            single = env.reset()[0] if k == 3 else env.step(actions[i])[0]
-            assert equal({name: v[i] for name, v in observations.items()}, single)
-    for each in (envs, *singles):
-        each.close()
+    options = {"observation": "flat+pixels", "max_episode_steps": 3, **FAST}
+    assert_every_slot_equals_a_single_env("dmc/finger-turn_easy-v0", 16, **options)
 
 
 def test_pictures_of_an_ended_episode_come_with_it():
@@ -103,16 +89,6 @@ def test_pickle_and_deepcopy():
         assert np.array_equal(env.step(np.ones(2))[0], twin.step(np.ones(2))[0])
         env.unwrapped.set_state(state)
         twin.close()
-    env.close()
-
-
-def test_frame_stack():
-    env = FrameStackObservation(gymnasium.make(ID, observation="pixels", **FAST), 3)
-    assert env.observation_space.shape == (3, 24, 32, 3)
-    observation, _ = env.reset(seed=0)
-    assert env.observation_space.contains(observation)
-    later = env.step(np.ones(2))[0]
-    assert np.array_equal(later[1], observation[2])
     env.close()
 
 

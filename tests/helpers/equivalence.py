@@ -20,8 +20,9 @@ def make_vec(id, **kwargs):
 
 
 def assert_every_slot_equals_a_single_env(id, count=3, steps=6, **fields):
-    envs = make_vec(id, num_envs=count, **EXACT, **fields)
-    singles = [gymnasium.make(id, **EXACT, **fields) for _ in range(count)]
+    fields = {**EXACT, **fields}
+    envs = make_vec(id, num_envs=count, **fields)
+    singles = [gymnasium.make(id, **fields) for _ in range(count)]
     starts, infos = envs.reset(seed=100)
     assert envs.observation_space.contains(starts)
     for i, env in enumerate(singles):

@@ -1,6 +1,5 @@
 """Entities of one's own: a button, written once and attached twice to tasks of all sorts."""
 
-import pickle
 import sys
 from dataclasses import dataclass
 from types import ModuleType
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.equivalence import assert_every_slot_equals_a_single_env, assert_states_go_on
 from helpers.guide_code import FOLDER, program
 from helpers.lanes import mostly_nightly
 from helpers.toys import Cart
@@ -42,13 +42,7 @@ def page(tmp_path_factory):
 
 @pytest.mark.parametrize("id", mostly_nightly(IDS, 3))
 def test_single_equals_batch(page, id):
-    envs = gym.make_vec(id, num_envs=3)
-    actions = [envs.action_space.sample() for _ in range(5)]
-    batch = [envs.reset(seed=0)[0], *(envs.step(action)[0] for action in actions)]
-    env = gym.make(id)
-    for i in range(3):
-        single = [env.reset(seed=i)[0], *(env.step(action[i])[0] for action in actions)]
-        assert np.array_equal(single, [rows[i] for rows in batch])
+    assert_every_slot_equals_a_single_env(id)
 
 
 @pytest.mark.parametrize("id", IDS)
@@ -101,15 +95,7 @@ def test_the_task_goes_on_as_without_entities(page):
 
 
 def test_snapshots_and_pickles(page):
-    env = gym.make(OWN)
-    env.reset(seed=0)
-    env.step([-0.2, -0.07])
-    copied = pickle.loads(pickle.dumps(env.unwrapped.task))
-    assert copied == env.unwrapped.task
-    state = env.unwrapped.get_state()
-    first = env.step([-0.2, -0.07])[0]
-    env.unwrapped.set_state(state)
-    assert np.array_equal(first, env.step([-0.2, -0.07])[0])
+    assert_states_go_on(OWN)
 
 
 def test_entities_by_keyword(page):

@@ -17,7 +17,6 @@ from helpers.rollouts import actions_for, equal
 from helpers.suite import gymnasium_checker
 from mjgym import Observable, observe
 from mjgym.variation import (
-    Choice,
     Custom,
     Exponential,
     Integers,
@@ -269,26 +268,6 @@ def test_random_delays_have_their_distribution_and_every_reading_its_place():
     assert all_ages.max() <= 6 + buffer - 1
     different = [tuple(slot) for slot in newest.T]
     assert len(set(different)) == n  # every slot has delays of its own
-
-
-@pytest.mark.slow
-def test_random_intervals_have_their_distribution():
-    envs = mjgym.VectorEnv(
-        Ticker(1),
-        30,
-        observation="dict",
-        dtype="float64",
-        observables={"clock": Observable(Clock(), update_interval=Choice([2, 3, 7]))},
-    )
-    envs.reset(seed=2)
-    readings = np.array([envs.step(still(envs))[0]["clock"][:, 0] for _ in range(300)])
-    gaps = np.concatenate([np.diff(np.unique(slot)) for slot in readings.T])
-    assert set(gaps) == {2, 3, 7}
-    for gap in (2, 3, 7):
-        assert np.mean(gaps == gap) == pytest.approx(1 / 3, abs=0.03)
-    ages = np.arange(1, 301)[:, None] - readings
-    assert ages.min() == 0
-    assert ages.max() == 6
 
 
 # --- Only what can still appear is evaluated --------------------------------------------------

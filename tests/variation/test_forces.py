@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import mjgym
+from helpers.equivalence import assert_every_slot_equals_a_single_env, assert_states_go_on
 from helpers.lanes import mostly_nightly
 from helpers.toys import Cart
 from mjgym.variation import Bernoulli, Constant, Normal, Sequence, Uniform, factor, redrawn, shared
@@ -91,13 +92,7 @@ class TestMany:
     def test_a_batch_equals_single_environments(self, id):
         body = "torso" if id == ID else "cube_main"
         vary = {f"xfrc_applied[{body}, :3]": redrawn(Normal(0, 2), every=Uniform(0.05, 0.2))}
-        envs = gym.make_vec(id, num_envs=3, vary=vary)
-        actions = [envs.action_space.sample() for _ in range(12)]
-        batch = [envs.reset(seed=0)[0], *(envs.step(action)[0] for action in actions)]
-        for i in range(3):
-            env = gym.make(id, vary=vary)
-            single = [env.reset(seed=i)[0], *(env.step(action[i])[0] for action in actions)]
-            assert np.array_equal(single, [rows[i] for rows in batch])
+        assert_every_slot_equals_a_single_env(id, steps=12, vary=vary)
 
     def test_those_that_wait_are_not_pushed(self):
         envs = mjgym.VectorEnv(
@@ -114,15 +109,7 @@ class TestMany:
 
 class TestStates:
     def test_go_on_bit_for_bit(self):
-        env = gym.make(ID, vary=VARY).unwrapped
-        env.reset(seed=0)
-        actions = [env.action_space.sample() for _ in range(30)]
-        for action in actions[:7]:
-            env.step(action)
-        state = env.get_state()
-        first = [env.step(action)[0] for action in actions]
-        env.set_state(state)
-        assert np.array_equal(first, [env.step(action)[0] for action in actions])
+        assert_states_go_on(ID, before=9, vary=VARY, dtype="float64")
 
     def test_a_specification_survives_json(self):
         env = gym.make(ID, vary=VARY)
