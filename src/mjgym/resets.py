@@ -14,6 +14,7 @@ Box = tuple[Sequence[float], Sequence[float]]
 """Lower and upper corner of a box, (3,) m each."""
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
+_SLOW = 1e-3, 1e-2  # velocities and accelerations at rest, m/s and rad/s, m/s^2 and rad/s^2
 
 
 def unit_vector(rng: Any, size: int) -> np.ndarray:
@@ -171,14 +172,7 @@ def _is_free(v: SingleView, body: int, unseen: Sequence[int]) -> bool:
     return bool(np.isin(touching, unseen).any(axis=-1).all())
 
 
-def settle(
-    v: SingleView,
-    joints: Sequence[str],
-    *,
-    speed: float = 1e-3,
-    acceleration: float = 1e-2,
-    time_limit: float = 2.0,
-) -> None:
+def settle(v: SingleView, joints: Sequence[str], *, time_limit: float = 2.0) -> None:
     """Simulate until some joints are at rest, with all other joints fixed.
 
     The other joints are reset after each physics step; bodies they carry do not collide with each
@@ -187,8 +181,6 @@ def settle(
 
     Args:
         v: the scratch simulation.
-        speed: limit of all velocities at rest, m/s and rad/s.
-        acceleration: limit of all accelerations at rest, m/s^2 and rad/s^2.
         time_limit: simulated time, s.
     """
     positions, velocities = v.rows("qpos", joints), v.rows("qvel", joints)
@@ -201,6 +193,7 @@ def settle(
             v.qpos[:], v.qvel[:] = held
             v.qpos[positions], v.qvel[velocities] = moved
             v.forward()
-            if np.abs(moved[1]).max() < speed and np.abs(v.qacc[velocities]).max() < acceleration:
+            speed, acceleration = np.abs(moved[1]).max(), np.abs(v.qacc[velocities]).max()
+            if speed < _SLOW[0] and acceleration < _SLOW[1]:
                 break
     v.time = start

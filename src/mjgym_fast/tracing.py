@@ -396,7 +396,7 @@ class Hooks:
     def _shown(self, view: Any) -> Any:
         entries, players = self._task.observation(view), len(self._task.players) or 1
         if self._goals is not None:
-            shown = {k: x for k, x in entries.items() if k not in self._goals.hidden}
+            shown = {k: x for k, x in entries.items() if k not in self._goals.task.shows_goal}
             entries = {**shown, **self._goals.entries(view)}
         rows = [
             self._array(self._array(x, dtype_of(x)), self.recording.dtype).reshape(players, -1)

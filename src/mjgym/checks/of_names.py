@@ -51,8 +51,12 @@ def check_names(cls: type[Task]) -> Results:
     called = _called(cls)
     misnamed = False
     for name in _methods(cls):
-        hooks = _SYNONYMS.get(name) or tuple(close(name, _HOOKS, 1, ALIKE))
-        hooks = tuple(hook for hook in hooks if _resembles(name, hook))
+        hooks = _SYNONYMS.get(name) or tuple(
+            # `close` also suggests words that merely contain the name.
+            hook
+            for hook in close(name, _HOOKS, 1, ALIKE)
+            if name not in hook
+        )
         if not hooks or name in called:
             continue
         misnamed = True
@@ -64,14 +68,6 @@ def check_names(cls: type[Task]) -> Results:
         )
     if not misnamed:
         yield "pass", "no method looks like a misnamed hook"
-
-
-def _resembles(name: str, hook: str) -> bool:
-    """Tell whether a method may be meant as a hook: by a known word, or by a similar spelling.
-
-    `close` also suggests words that merely contain the name.
-    """
-    return name in _SYNONYMS or (bool(close(name, [hook], 1, ALIKE)) and name not in hook)
 
 
 def _methods(cls: type[Task]) -> Iterator[str]:

@@ -104,7 +104,7 @@ def layout_of(options: Options, episodes: Episodes) -> Layout:
     goals: dict[str, tuple[int, ...]] = {}
     hidden: tuple[str, ...] = ()
     if episodes.goals is not None:
-        shown, hidden = episodes.goals.entries(simulation.sample), episodes.goals.hidden
+        shown, hidden = episodes.goals.entries(simulation.sample), episodes.goals.task.shows_goal
         goals = {name: shape(goal) for name, goal in shown.items()}
     if sensing is None:
         entries = episodes.task.observation(simulation.sample)

@@ -20,11 +20,6 @@ class Goals:
     task: GoalTask
     dtype: str  # dtype of the observation, "float32" or "float64"
 
-    @property
-    def hidden(self) -> tuple[str, ...]:
-        """Entries of the task's observation that are left out when goals are observed."""
-        return self.task.shows_goal
-
     def entries(self, view: View) -> Arrays:
         """Achieved and desired goals at present, (..., k) each."""
         return {ACHIEVED: self.task.achieved(view), DESIRED: self.task.desired(view)}

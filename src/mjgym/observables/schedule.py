@@ -136,14 +136,12 @@ class RandomIntervals:
         return needed
 
     def place(self, rows: np.ndarray, time: np.ndarray) -> np.ndarray:
-        place: np.ndarray = (self._time[rows] == time[:, None]).argmax(axis=-1)
-        return place
+        return np.asarray((self._time[rows] == time[:, None]).argmax(axis=-1))
 
     def shown(self, time: np.ndarray) -> np.ndarray:
         """Slots of the readings in an observation, oldest first, (n, buffer_size)."""
         arrived = np.where(self._arrival <= time[:, None], self._number, -NEVER)
-        shown: np.ndarray = np.argsort(arrived, axis=-1, kind="stable")[:, -self._buffer :]
-        return shown
+        return np.argsort(arrived, axis=-1, kind="stable")[:, -self._buffer :]
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The state of the schedule, to continue from."""

@@ -43,8 +43,7 @@ class Stream:
                 self._refill(i)
             used = self._used[rows]
         self._used[rows] = used + 1
-        drawn: np.ndarray = self._blocks[used, rows]
-        return drawn
+        return np.asarray(self._blocks[used, rows])
 
     def _refill(self, i: int) -> None:
         rng = self._rngs[i]

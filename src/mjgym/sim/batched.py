@@ -32,7 +32,6 @@ class Batched:
     """n simulations; see `mjgym.sim.simulation.Simulation`.
 
     Args:
-        n: number of simulations.
         threads: number of threads that step them.
         without_visuals: returns the model without geoms that only rendering needs, and the ids of
             the geoms it has, see `mjgym.task.visuals.compile_without_visuals`; None to step the

@@ -27,8 +27,6 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
     """The engine's batch, with a record of its output arrays.
 
     Args:
-        n: number of simulations.
-        threads: number of threads that step them.
         persistent: whether each simulation keeps its MjData.
         fills: whether arrays bound before the first episode are computed at once; they are
             otherwise zero if simulations keep no MjData.

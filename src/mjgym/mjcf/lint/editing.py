@@ -71,16 +71,14 @@ def _selected(content: bytes, root: Node, xpath: str) -> list[Node]:
         hits = tree.xpath(xpath)
     except etree.XPathError as error:
         raise ValueError(f"{xpath!r} is no XPath: {error}") from None
-    if not isinstance(hits, list) or not all(_is_element(item) for item in hits):
+    if not isinstance(hits, list) or not all(
+        etree.iselement(item) and isinstance(item.tag, str) for item in hits
+    ):
         raise ValueError(f"{xpath!r} selects no elements but attributes, text or a value")
     if not hits:
         raise ValueError(f"{xpath!r} selects nothing in {root.file}{_hint(tree, xpath)}")
     elements = tree.getroot().iter(etree.Element)
     return [node for node, element in zip(root.walk(), elements, strict=True) if element in hits]
-
-
-def _is_element(item: Any) -> bool:
-    return etree.iselement(item) and isinstance(item.tag, str)
 
 
 def _hint(tree: Any, xpath: str) -> str:

@@ -42,8 +42,7 @@ class Pictures:
 
         Args:
             camera: index of one of the model's cameras.
-            width: in pixels.
-            height: in pixels.
+            width, height: in pixels.
             kind: "rgb" or "depth".
             hidden_groups: geom groups that are left out.
 

@@ -62,7 +62,6 @@ class Worlds:
     are float32.
 
     Args:
-        n: number of simulations.
         device: device of Warp and torch; all methods are called within `device.use()`.
         starts: draws the starts of episodes.
         deterministic: whether contacts, constraints and sums are in the same order in every run.
