@@ -1,10 +1,7 @@
 """Compile errors: the element, its place, the lines that made and changed it."""
 
 import inspect
-import os
 import pickle
-import subprocess
-import sys
 
 import mujoco
 import pytest
@@ -227,18 +224,11 @@ class TestStacks:
         assert "mjgym/mjcf" not in geom.info
 
     @pytest.mark.slow
-    def test_by_the_environment(self, tmp_path):
-        script = tmp_path / "scene.py"
-        script.write_text(
+    def test_by_the_environment(self):
+        program = (
             "import mujoco\nfrom mjgym import mjcf\nspec = mujoco.MjSpec()\n"
             "def leg():\n    return mjcf.add(spec.worldbody, 'geom', size=[1, 0, 0])\n"
             "print(leg().info)\n"
         )
-        done = subprocess.run(
-            [sys.executable, str(script)],
-            env={**os.environ, "MJGYM_DEBUG_MJCF": "stack"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.strip() == f"{script}:5 in leg < {script}:6 in <module>"
+        made = fresh(program, **{ENVIRONMENT: "stack"})
+        assert made == "<string>:5 in leg < <string>:6 in <module>\n"

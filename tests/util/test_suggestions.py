@@ -1,13 +1,8 @@
 """What may have been meant by a word that is not known."""
 
-import re
-
 import pytest
 
-from helpers.places import SOURCE
 from mjgym.util.suggestions import close, did_you_mean, or_else
-
-PACKAGE = SOURCE / "mjgym"
 
 
 @pytest.mark.parametrize(
@@ -40,12 +35,3 @@ def test_the_best_come_first_and_no_more_than_asked_for():
     assert len(close("walk", known)) == 3
     assert close("walk", known, most=1) == ["walk"]
     assert close("wxyz", known, alike=0.1)
-
-
-def test_it_is_written_once():
-    found = {
-        path.relative_to(PACKAGE).as_posix()
-        for path in PACKAGE.rglob("*.py")
-        if re.search(r"get_close_matches", path.read_text(encoding="utf-8"))
-    }
-    assert found == {"util/suggestions.py"}
