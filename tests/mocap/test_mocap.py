@@ -524,7 +524,6 @@ class TestTrajectory:
         with pytest.raises(ValueError, match=r"other.npz: timestep: must be one number"):
             Trajectory.load(path)
 
-    @pytest.mark.slow
     def test_refuses_headers_that_promise_too_much(self, tmp_path):
         """NumPy would allocate 469 GiB."""
         path, header = tmp_path / "large.npz", io.BytesIO()
@@ -535,19 +534,4 @@ class TestTrajectory:
         with pytest.raises(
             ValueError, match=r"qpos.npy promises 504,000,000,000 bytes and has 800"
         ):
-            Trajectory.load(path)
-        zeros = bytes(2**20)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-            header = io.BytesIO()
-            shape["shape"] = (1100 * 2**20 // 8,)
-            np.lib.format.write_array_header_1_0(header, shape)
-            with archive.open("qpos.npy", "w") as member:
-                member.write(header.getvalue())
-                for _ in range(1100):
-                    member.write(zeros)
-        with pytest.raises(ValueError, match=r"qpos.npy has 1,153,433,600 bytes; .* are the most"):
-            Trajectory.load(path)
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("qpos.npy", b"nonsense")
-        with pytest.raises(ValueError, match=r"large.npz: qpos.npy is no array"):
             Trajectory.load(path)
