@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 import mjgym
 from helpers.commands import data, mjgym_, refused
 from helpers.lanes import lane, mostly_nightly
+from helpers.small_process import fresh
 from helpers.toys import Cart
 from mjgym.checks import benchmark
 from mjgym.cli import bench, diagnosis, doctor, gl
@@ -185,7 +186,7 @@ class TestStart:
             "assert type(mjgym).__name__ == 'module' and mjgym.__all__;"
             "assert not hasattr(mjgym, 'nothing')"
         )
-        subprocess.run([sys.executable, "-c", program], check=True)
+        fresh(program)
 
     @pytest.fixture(params=["an unknown name", "a library that is not there"])
     def broken(self, request, tmp_path):
@@ -767,15 +768,9 @@ class TestDoctor:
             "assert about['gigaflops'] > 0;"
             "print(about['kernels'], *notes)"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            env={**os.environ, "OPENBLAS_CORETYPE": "Haswell"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.startswith("Haswell NumPy's matrix products use Haswell kernels")
-        assert "by OPENBLAS_CORETYPE=Haswell" in done.stdout
+        said = fresh(program, OPENBLAS_CORETYPE="Haswell")
+        assert said.startswith("Haswell NumPy's matrix products use Haswell kernels")
+        assert "by OPENBLAS_CORETYPE=Haswell" in said
 
     def test_versions(self):
         problems: list[diagnosis.Problem] = []
@@ -851,9 +846,8 @@ class TestFingerprint:
             "import gymnasium, json, mjgym;"
             "print(json.dumps(mjgym.fingerprint(gymnasium.make('dmc/point_mass-hard-v0'))))"
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
         env = gymnasium.make("dmc/point_mass-hard-v0")
-        assert json.loads(done.stdout) == mjgym.fingerprint(env)
+        assert json.loads(fresh(code)) == mjgym.fingerprint(env)
 
     def test_every_physical_number_counts(self):
         env: Any = gymnasium.make("dmc/point_mass-hard-v0")

@@ -12,7 +12,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -27,6 +26,7 @@ import mjgym  # noqa: F401  (registers the ids)
 from helpers import commands, pages
 from helpers.commands import SCRIPT
 from helpers.lanes import lane, mostly_nightly
+from helpers.small_process import fresh
 from mjgym.cli import task_arguments
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
 
@@ -863,27 +863,12 @@ class TestWindow:
     @lane(0, 3)
     @pytest.mark.usefixtures("display")
     def test_it_shows_what_is_asked_for_and_goes_along_with_a_viewpoint(self):
-        done = subprocess.run(
-            [sys.executable, "-c", GOING_ALONG],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+        assert fresh(GOING_ALONG) == "done\n"
 
     @lane(1, 2)
     @pytest.mark.usefixtures("display")
     def test_the_mouse_pushes(self):
-        done = subprocess.run(
-            [sys.executable, "-c", PUSHING],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        selected, force, afterwards = map(float, done.stdout.split())
+        selected, force, afterwards = map(float, fresh(PUSHING).split())
         assert selected > 0
         assert force > 1.0
         assert afterwards == 0.0

@@ -1,18 +1,13 @@
 """The package of adapters as a whole."""
 
-import subprocess
-import sys
-
 import pytest
+
+from helpers.small_process import fresh
 
 
 @pytest.mark.slow
 def test_an_import_of_an_adapter_registers_the_ids():
-    program = "import gymnasium, mjgym_compat; gymnasium.spec('dmc/walker-walk-v0')"
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    fresh("import gymnasium, mjgym_compat; gymnasium.spec('dmc/walker-walk-v0')")
 
 
 def test_what_is_only_in_dm_control_says_so():

@@ -46,43 +46,6 @@ def test_random_actions_in_lift():
     env.close()
 
 
-@pytest.mark.slow
-def test_two_arms_with_a_controller_until_the_horizon():
-    config = load_composite_controller_config(controller="BASIC")
-    env = suite.make(
-        "TwoArmLift",
-        robots=["Sawyer", "Panda"],
-        gripper_types="default",
-        controller_configs=config,
-        env_configuration="opposed",
-        has_renderer=False,
-        render_camera="frontview",
-        has_offscreen_renderer=False,
-        control_freq=20,
-        horizon=4,
-        use_object_obs=True,
-        use_camera_obs=False,
-        reward_shaping=True,
-    )
-    low, high = env.action_spec
-    rng = np.random.default_rng(0)
-    env.reset()
-    done, ret, steps = False, 0.0, 0
-    while not done:
-        obs, reward, done, _ = env.step(rng.uniform(low, high))
-        ret += reward
-        steps += 1
-    assert steps == env.horizon == 4
-    assert ret > 0
-    assert obs["robot1_proprio-state"].shape == (50,)
-    assert [robot.name for robot in env.robots] == ["Sawyer", "Panda"]
-    with pytest.raises(ValueError, match="terminated episode"):
-        env.step(low)
-    env.reset()
-    assert not env.step(low)[2]
-    env.close()
-
-
 @lane(0, 4)
 @pytest.mark.gl
 def test_pictures_are_upside_down_unless_asked():
@@ -307,20 +270,6 @@ def test_published_defaults_are_the_tasks_own(name):
 def test_what_does_not_fit_is_refused(name, asked, error, message):
     with nothing_compiled(), pytest.raises(error, match=message):
         suite.make(name, **{"robots": "Panda", **BLIND, **asked})
-
-
-@pytest.mark.parametrize(
-    ("asked", "message"),
-    [
-        ({"camera_names": "agentvew"}, "did you mean agentview"),
-        ({"camera_names": ["agentview"], "camera_heights": [1, 2]}, "2 of them for 1"),
-        ({"camera_segmentations": "instanse"}, "did you mean instance"),
-    ],
-    ids=str,
-)
-def test_pictures_that_there_are_not_are_refused(asked, message):
-    with pytest.raises(ValueError, match=message):
-        suite.make("Lift", "Panda", **asked)
 
 
 # Controllers' configurations.

@@ -24,6 +24,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 CASES = json.loads((FOLDER / "argument_cases.json").read_text())
 THEIRS = json.loads((FOLDER / "arguments.json").read_text())["outcomes"]
 BLIND = {"use_camera_obs": False, "has_offscreen_renderer": False}
+SEEING = {"use_camera_obs": True, "has_offscreen_renderer": True}
 # What robosuite accepts and this package refuses, with a part of the reason.
 REFUSED = {
     "Lift render_collision_mesh=True": "collision shapes",
@@ -106,7 +107,14 @@ def test_environment_for_learning_from_low_dimensional_observations():
         reward_shaping=True,
     )
     assert rollout(env) > 0
-    assert env.timestep == 5
+    assert env.timestep == env.horizon == 5
+    assert env.observation_spec()["robot1_proprio-state"].shape == (50,)
+    assert [robot.name for robot in env.robots] == ["Sawyer", "Panda"]
+    with pytest.raises(ValueError, match="terminated episode"):
+        env.step(env.action_spec[0])
+    env.reset()
+    assert not env.step(env.action_spec[0])[2]
+    env.close()
 
 
 @pytest.mark.gl
@@ -201,6 +209,9 @@ def test_argument_of_pictures_does_as_published(script, argument):
         ({"initialization_noise": [None, None]}, "2 of them for 1"),
         ({"initialization_noise": {"type": "normal"}}, "type: 'normal' is none"),
         ({"placement_initializer": "nowhere"}, "nowhere"),
+        ({**SEEING, "camera_names": "agentvew"}, "did you mean agentview"),
+        ({**SEEING, "camera_names": ["agentview"], "camera_heights": [1, 2]}, "2 of them for 1"),
+        ({**SEEING, "camera_segmentations": "instanse"}, "did you mean instance"),
     ],
     ids=str,
 )
@@ -542,33 +553,22 @@ def test_whole_body_ik_runs_in_batches():
 
 
 @pytest.mark.parametrize(
-    ("specific", "message"),
+    ("part", "asked", "message"),
     [
-        ({"ik_input_type": "relative"}, "'absolute' here"),
-        ({"ik_max_qd": 1}, "did you mean ik_max_dq"),
-        ({"ref_name": ["gripper0_right_grip"]}, "did you mean gripper0_right_grip_site"),
-        ({"ref_name": ["gripper0_left_grip_site"]}, "in this order"),
-        ({"actuation_part_names": ["torso"]}, "expected .'right'. in this order"),
+        ("law", {"ik_input_type": "relative"}, "'absolute' here"),
+        ("law", {"ik_max_qd": 1}, "did you mean ik_max_dq"),
+        ("law", {"ref_name": ["gripper0_right_grip"]}, "did you mean gripper0_right_grip_site"),
+        ("law", {"ref_name": ["gripper0_left_grip_site"]}, "in this order"),
+        ("law", {"actuation_part_names": ["torso"]}, "expected .'right'. in this order"),
+        ("arm", {"interpolation": "linear"}, "interpolation is None here"),
+        ("arm", {"impedance_mode": "variable"}, "'fixed' here"),
+        ("arm", {"dampin_ratio": 1}, "did you mean damping_ratio"),
     ],
 )
-def test_whole_body_configurations_that_cannot_be(specific, message):
+def test_whole_body_configurations_that_cannot_be(part, asked, message):
     config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
-    config["composite_controller_specific_configs"] |= specific
-    with pytest.raises(ValueError, match=message):
-        make(controller_configs=config)
-
-
-@pytest.mark.parametrize(
-    ("joints", "message"),
-    [
-        ({"interpolation": "linear"}, "interpolation is None here"),
-        ({"impedance_mode": "variable"}, "'fixed' here"),
-        ({"dampin_ratio": 1}, "did you mean damping_ratio"),
-    ],
-)
-def test_whole_body_arms_that_cannot_be(joints, message):
-    config = load_composite_controller_config(controller="WHOLE_BODY_IK", robot="Panda")
-    config["body_parts"]["right"] |= joints
+    law, arm = config["composite_controller_specific_configs"], config["body_parts"]["right"]
+    {"law": law, "arm": arm}[part].update(asked)
     with pytest.raises(ValueError, match=message):
         make(controller_configs=config)
 

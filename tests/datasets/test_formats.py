@@ -167,6 +167,8 @@ def test_a_replayed_step_that_differs_is_found(name):
     random_demos(name, episodes=1)
     found = datasets.load(name)
     episode = found.episode(0)
+    episode.rewards[3] += 1e-15
+    assert episode.check(found.environment()).differs == 3
     episode.actions[2, 0] += 0.1
     assert episode.check(found.environment()).differs == 2
     assert run("replay", name, "--check") == (0, "episode 0: 4 steps, bit for bit")

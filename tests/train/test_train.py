@@ -14,6 +14,7 @@ import torch
 
 from helpers import training_runs
 from helpers.lanes import lane, mostly_nightly
+from helpers.small_process import fresh
 from helpers.training_runs import ID, assert_equal, mjgym_, weights
 from mjgym.policies.run_errors import ConfigError, DivergedError
 from mjgym_train import comparison, evaluation, metrics
@@ -341,14 +342,7 @@ class TestCommands:
         trainer(tmp_path / "run", steps=80).train()
         for command in ("evaluate", "compare"):
             script = "import mjgym_command; mjgym_command.main()"
-            done = subprocess.run(
-                [sys.executable, "-c", script, command, tmp_path / "run", "--json"],
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode == 0, done.stderr
-            assert json.loads(done.stdout)
+            assert json.loads(fresh(script, command, str(tmp_path / "run"), "--json"))
 
     def test_several_seeds(self, tmp_path):
         words = ("--steps", 80, "--seeds", "3,5", "--jobs", 2)
@@ -406,15 +400,9 @@ class TestCommands:
         )
         words = ("--out", tmp_path / "run", "--steps", 80)
         mjgym_("train", "td3", f"{file}:own/cartpole-mine-v0", *SMALL, *words)
-        program = "import sys; from mjgym.cli.app import main; main()"
-        done = subprocess.run(
-            [sys.executable, "-c", program, "evaluate", str(tmp_path / "run"), "--trust"],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "own/cartpole-mine-v0" in done.stdout
+        program = "from mjgym.cli.app import main; main()"
+        said = fresh(program, "evaluate", str(tmp_path / "run"), "--trust")
+        assert "own/cartpole-mine-v0" in said
         kept = tmp_path / "run" / "source" / "own_balance.py"
         assert kept.read_text() == file.read_text()
 

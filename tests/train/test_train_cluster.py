@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.stories import assert_same_batch
+from helpers.stories import assert_same_batch, samples
 from helpers.training_runs import FILES, ID, SMALL, SMALL_REPLAY, mjgym_
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
 from mjgym_train import config, evaluation, metrics
@@ -101,11 +101,7 @@ class TestShards:
     def test_are_kept_whole(self):
         shards, again = self.shards(3, 5), self.shards(0, 0)
         again.load_state_dict(shards.state_dict())
-        torch.manual_seed(0)
-        one = shards.sample(50)
-        torch.manual_seed(0)
-        other = again.sample(50)
-        assert_same_batch(one, other)
+        assert_same_batch(*samples(50, shards, again))
         with pytest.raises(RunError, match="of 2 samplers, not of 1"):
             self.shards(0).load_state_dict(shards.state_dict())
 
@@ -344,26 +340,24 @@ class TestMistakes:
         assert "8 samplers take 8 cores, and this machine has 2" in done.stderr
         assert not (tmp_path / "run" / "config.yaml").exists()
 
-    @pytest.mark.parametrize("option", ["--samplers", "--address"])
-    def test_options_of_ray_alone(self, option, tmp_path):
-        done = mjgym_("train", "td3", ID, option, 3, "--out", tmp_path / "run", code=2)
-        assert f"{option} is for --ray" in done.stderr
-
-    def test_algorithms_that_learn_from_their_own_steps_alone(self, tmp_path):
-        settings = config.read(algorithms.find("ppo").Config, algorithm="ppo", id=ID, steps=80)
-        with pytest.raises(ConfigError, match="ppo learns from its own latest steps"):
-            ClusterTrainer(Run(tmp_path / "run"), settings)
-
-    def test_algorithms_that_learn_from_a_dataset_alone(self, tmp_path):
-        settings = config.read(
-            algorithms.find("iql").Config, algorithm="iql", id=ID, steps=80, data="some-v0"
-        )
-        with pytest.raises(ConfigError, match="iql learns from a dataset alone, without samplers"):
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"algorithm": "ppo"}, "ppo learns from its own latest steps"),
+            ({"algorithm": "iql", "data": "some-v0"}, "iql learns from a dataset alone, without"),
+        ],
+        ids=str,
+    )
+    def test_algorithms_without_samplers(self, given, message, tmp_path):
+        settings = config.read(algorithms.find(given["algorithm"]).Config, id=ID, steps=80, **given)
+        with pytest.raises(ConfigError, match=message):
             ClusterTrainer(Run(tmp_path / "run"), settings)
 
     @pytest.mark.parametrize(
         ("algorithm", "words", "message"),
         [
+            ("td3", ("--samplers", 3), "--samplers is for --ray"),
+            ("td3", ("--address", 3), "--address is for --ray"),
             ("td3", ("--trainers", 2), "--trainers is for --ray"),
             ("td3", ("--ray", "--trainers", 0), "Invalid value for '--trainers'"),
             ("td3", ("--ray", "--trainers", 3, "--samplers", 2), "3 need as many samplers"),
@@ -378,8 +372,9 @@ class TestMistakes:
             ),
         ],
     )
-    def test_trainers_that_make_no_sense(self, algorithm, words, message, tmp_path):
-        pytest.importorskip("ray")
+    def test_words_that_make_no_sense(self, algorithm, words, message, tmp_path):
+        if "--ray" in words:
+            pytest.importorskip("ray")
         place = ("--steps", 80, "--out", tmp_path / "run")
         result = mjgym_("train", algorithm, ID, *words, *place, code=None)
         assert result.exit_code in (1, 2)
@@ -447,12 +442,9 @@ def life(ray, tmp_path_factory):
 
 
 class TestWithRay:
-    def test_a_sampler_that_is_killed_is_replaced(self, life):
+    def test_those_that_are_killed_are_replaced_and_go_on_from_the_checkpoint(self, life):
         assert life.samplers
-        assert life.kept[0] >= 1_000  # which nobody else could have taken
-
-    def test_a_trainer_that_is_killed_goes_on_from_its_checkpoint(self, life):
-        assert 1_000 <= life.kept[0] < 4_000
+        assert 1_000 <= life.kept[0] < 4_000  # which no other sampler could have taken
         killed, following = life.trainers
         assert killed is not following
         assert life.stopped.env_step > life.kept[0]

@@ -4,8 +4,6 @@ import itertools
 import json
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from helpers.small_process import fresh
 from helpers.training_runs import SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policies
 from mjgym.policies import trained
@@ -206,11 +205,8 @@ def test_what_comes_down_from_the_hub_acts_and_is_scored(tmp_path: Path) -> None
     shutil.rmtree(tmp_path / "walker")
     shutil.copytree(hub, down)
     (code,) = re.findall(r"```python\n(.*?)```", (down / model_card.CARD).read_text(), re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", code + "print(env.action_space.contains(act(observation)))"],
-        cwd=down, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout == "True\n", done.stderr
+    code += "print(env.action_space.contains(act(observation)))"
+    assert fresh(code, folder=down) == "True\n"
     done = mjgym_("evaluate", down / model_card.POLICY, "--id", ID, "--episodes", 2, "--json")
     returns = json.loads((down / model_card.RESULTS).read_text())["returns"]
     assert json.loads(done.output)["returns"] == pytest.approx(returns[:2], abs=1e-3)

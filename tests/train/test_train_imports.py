@@ -2,11 +2,11 @@
 
 import ast
 import functools
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from helpers.small_process import fresh
 
 SOURCE = Path(__file__).parents[2] / "src"
 WITHOUT_TORCH = sorted(
@@ -86,10 +86,7 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
             "assert 'torch' not in sys.modules",
         ]
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    fresh(program)
 
 
 @pytest.mark.slow
@@ -99,7 +96,4 @@ def test_commands_of_training_can_be_imported_first():
         "import mjgym_train.cli.train; from mjgym.cli.app import app;"
         "assert 'train' in {command.name for command in app.registered_commands}"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    fresh(program)

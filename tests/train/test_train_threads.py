@@ -12,6 +12,7 @@ import threadpoolctl
 
 from helpers import training_runs
 from helpers.lanes import lane, mostly_nightly
+from helpers.small_process import fresh
 from mjgym.util.packaged import assets
 from mjgym_train.config import read
 from mjgym_train.learn import algorithms, thread_pools
@@ -102,9 +103,7 @@ def test_commands_have_one_thread_unless_the_user_says_otherwise(given, monkeypa
         "except SystemExit as end: assert not end.code\n"
         "print([pool['num_threads'] for pool in threadpoolctl.threadpool_info()])"
     )
-    words = [sys.executable, "-c", program]
-    done = subprocess.run(words, check=True, capture_output=True, text=True)
-    assert set(json.loads(done.stdout.splitlines()[-1])) == {2 if given else 1}
+    assert set(json.loads(fresh(program).splitlines()[-1])) == {2 if given else 1}
 
 
 @lane(4, 5)

@@ -1,16 +1,14 @@
 """Driving by gamepad and SpaceMouse: a virtual pad of SDL; reports as a SpaceMouse sends them."""
 
-import re
 import sys
 from collections.abc import Iterator
 
 import gymnasium
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import mjgym  # noqa: F401  (registers the ids)
-from mjgym.cli.app import app
+from helpers.commands import called, refused_call
 from mjgym.viewing import Session, devices, driving, spacemouse
 from mjgym.viewing.devices import AXES, DeviceError
 from mjgym.viewing.driving import PLACE, TURN, Driver
@@ -294,22 +292,16 @@ def test_a_joystick_that_is_no_gamepad_is_named():
 )
 def test_a_device_that_is_not_there_is_a_sentence(device, module, message):
     pytest.importorskip(module, reason='needs pip install -e ".[teleop]"', exc_type=ImportError)
-    done = CliRunner().invoke(app, ["teleop", ID, "--device", device])
-    assert done.exit_code == 1
-    assert message in done.output
+    assert message in called("teleop", ID, "--device", device, code=1).output
 
 
 @pytest.mark.parametrize("device", ["gamepad", "spacemouse"])
 def test_without_its_package_a_device_says_how_to_get_it(device, monkeypatch):
     for name in ("sdl2", "hid", "hidraw"):
         monkeypatch.setitem(sys.modules, name, None)
-    done = CliRunner().invoke(app, ["teleop", ID, "--device", device])
-    assert done.exit_code == 1
-    assert 'pip install -e ".[teleop]"' in done.output
+    assert 'pip install -e ".[teleop]"' in called("teleop", ID, "--device", device, code=1).output
 
 
 def test_other_devices_are_refused():
-    done = CliRunner().invoke(app, ["teleop", ID, "--device", "joystick"])
-    assert done.exit_code == 2
-    said = " ".join(re.sub("[│╭╮╰╯─]", "", done.output).split())
+    said = refused_call("teleop", ID, "--device", "joystick")
     assert "'keyboard', 'gamepad', 'spacemouse'" in said

@@ -195,6 +195,11 @@ def test_the_batch_viewers_own_port_says_nothing():
             assert client.recv(timeout=30)
 
 
+def guarding(listener, dial):
+    """A guard, which is closed at the block's end."""
+    return contextlib.closing(Guard(listener, dial, "task"))
+
+
 @pytest.fixture
 def listener():
     with ports.listen("127.0.0.1", 0) as found:
@@ -262,8 +267,7 @@ class TestGuard:
                 yield near
                 asked.append(far.recv(65536))
 
-        guard = Guard(listener, dial, "task")
-        try:
+        with guarding(listener, dial) as guard:
             port, cookie = enter(guard.url)
             status, headers, body = ask(port, "/a?b=1", Cookie=cookie)
             assert (status, body, headers["Connection"]) == (200, b"ok", "close")
@@ -275,8 +279,6 @@ class TestGuard:
                     while more := client.recv(65536):
                         answer += more
             assert answer.count(b"HTTP/1.1") <= 1
-        finally:
-            guard.close()
         assert asked[0].startswith(b"GET /a?b=1 HTTP/1.1\r\n")
         assert cookie.encode() not in asked[0]
         assert b"secret" not in b"".join(asked)
@@ -297,27 +299,23 @@ class TestGuard:
             dialed.append(True)
             raise ConnectionRefusedError
 
-        guard = Guard(listener, dial, "task")
-        try:
-            # The guard closes while the client still writes: that may reset the connection at any
-            # call, before or after the answer has been read.
-            with (
-                socket.create_connection(listener.getsockname(), 30) as client,
-                contextlib.suppress(ConnectionError),
-            ):
-                client.sendall(content)
-                answer = client.recv(12)  # none, or from websockets 17 on an error
-                assert not answer or answer.startswith(b"HTTP/1.1 4"), answer
-        finally:
-            guard.close()
+        # The guard closes while the client still writes: that may reset the connection at any
+        # call, before or after the answer has been read.
+        with (
+            guarding(listener, dial),
+            socket.create_connection(listener.getsockname(), 30) as client,
+            contextlib.suppress(ConnectionError),
+        ):
+            client.sendall(content)
+            answer = client.recv(12)  # none, or from websockets 17 on an error
+            assert not answer or answer.startswith(b"HTTP/1.1 4"), answer
         assert not dialed
 
     def test_a_viewer_that_has_ended(self, listener):
         def dial():
             raise ConnectionRefusedError
 
-        guard = Guard(listener, dial, "task")
-        try:
+        with guarding(listener, dial) as guard:
             port, cookie = enter(guard.url)
             assert ask(port, "/", Cookie=cookie)[0] == 502
             own = {"additional_headers": {"Cookie": cookie}}
@@ -327,8 +325,20 @@ class TestGuard:
             ):
                 client.recv(timeout=30)
             assert closed.value.rcvd.code == 1011
-        finally:
-            guard.close()
+
+    @contextlib.contextmanager
+    def before_a_viewer(self, listener, handler):
+        """A guard of a websocket server."""
+        with serve(handler, "127.0.0.1", 0, max_size=None) as viewer:
+            serving = threading.Thread(target=viewer.serve_forever)
+            serving.start()
+            address = viewer.socket.getsockname()
+            try:
+                with guarding(listener, lambda: socket.create_connection(address, 30)) as guard:
+                    yield guard
+            finally:
+                viewer.shutdown()
+                serving.join(30)
 
     def test_a_message_of_a_browser_is_bounded(self, listener):
         """What is allowed passes; more ends the connection, and never comes to the viewer."""
@@ -339,16 +349,7 @@ class TestGuard:
                 heard.append(len(message))
                 came.set()
 
-        server = serve(hear, "127.0.0.1", 0, max_size=None)
-        port_of_viewer = server.socket.getsockname()[1]
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-
-        def dial():
-            return socket.create_connection(("127.0.0.1", port_of_viewer))
-
-        guard = Guard(listener, dial, "task")
-        try:
+        with self.before_a_viewer(listener, hear) as guard:
             port, cookie = enter(guard.url)
             own = {"additional_headers": {"Cookie": cookie}}
             with connect(f"ws://127.0.0.1:{port}", **own) as client:
@@ -359,10 +360,6 @@ class TestGuard:
                 with pytest.raises(ConnectionClosed) as closed:
                     client.recv(timeout=30)
             assert closed.value.rcvd.code == 1009  # message too big
-        finally:
-            guard.close()
-            server.shutdown()
-            thread.join(30)
         assert heard == [MOST_FROM_BROWSER]
 
     def test_a_websocket_passes_both_ways_and_keeps_its_closing_code(self, listener):
@@ -374,37 +371,20 @@ class TestGuard:
                 else:  # pictures may be larger than what a browser says
                     connection.send(message * 1_000_000 if message == b"large" else message)
 
-        with (
-            ports.listen("127.0.0.1", 0) as inner,
-            serve(echo, sock=inner, max_size=None) as viewer,
-        ):
-            serving = threading.Thread(target=viewer.serve_forever)
-            serving.start()
-
-            @contextlib.contextmanager
-            def dial():
-                with socket.create_connection(inner.getsockname(), 30) as connection:
-                    yield connection
-
-            guard = Guard(listener, dial, "task")
-            try:
-                port, cookie = enter(guard.url)
-                own = {"additional_headers": {"Cookie": cookie}, "max_size": None}
-                with connect(f"ws://127.0.0.1:{port}/state?sid=a", **own) as client:
-                    assert client.recv(timeout=30) == "of /state?sid=a"
-                    for message in ("text", b"bytes"):
-                        client.send(message)
-                        assert client.recv(timeout=30) == message
-                    client.send(b"large")
-                    assert client.recv(timeout=30) == b"large" * 1_000_000
-                    client.send("end")
-                    with pytest.raises(ConnectionClosed) as closed:
-                        client.recv(timeout=30)
-                    assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "enough")
-            finally:
-                guard.close()
-                viewer.shutdown()
-                serving.join(30)
+        with self.before_a_viewer(listener, echo) as guard:
+            port, cookie = enter(guard.url)
+            own = {"additional_headers": {"Cookie": cookie}, "max_size": None}
+            with connect(f"ws://127.0.0.1:{port}/state?sid=a", **own) as client:
+                assert client.recv(timeout=30) == "of /state?sid=a"
+                for message in ("text", b"bytes"):
+                    client.send(message)
+                    assert client.recv(timeout=30) == message
+                client.send(b"large")
+                assert client.recv(timeout=30) == b"large" * 1_000_000
+                client.send("end")
+                with pytest.raises(ConnectionClosed) as closed:
+                    client.recv(timeout=30)
+                assert (closed.value.rcvd.code, closed.value.rcvd.reason) == (4001, "enough")
 
     @pytest.mark.slow
     def test_its_end_leaves_no_task_behind(self):
