@@ -149,20 +149,6 @@ def session():
 
 @pytest.mark.usefixtures("home")
 class TestCommandLine:
-    @pytest.mark.parametrize(
-        ("policy", "reason"),
-        [
-            ("best", "is not"),
-            ("no_such_module:act", "there is no module"),
-            ("math:no_such_function", "has no no_such_function"),
-            ("math:pi", "is not a function"),
-        ],
-    )
-    def test_a_bad_policy(self, policy, reason):
-        message = refused(TASK, "--policy", policy)
-        assert "--policy" in message
-        assert reason in message
-
     def test_an_unknown_camera_names_those_there_are(self):
         assert "did you mean side" in refused(TASK, "--camera", "sid")
         assert "there is no 7" in refused(TASK, "--camera", "7")

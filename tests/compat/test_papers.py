@@ -139,14 +139,6 @@ class TestPhysics:
         assert physics.position() == 0.25
         assert np.array_equal(physics.model.geom_rgba[1], [0, 0, 1, 1])
 
-    def test_a_start_is_written_and_what_follows_is_computed(self, physics):
-        with physics.reset_context():
-            physics.named.data.qpos["swing"] = np.pi
-        turned = physics.named.data.geom_xpos["ball", "z"]
-        assert turned == pytest.approx(-0.6)
-        physics.reset()
-        assert physics.named.data.geom_xpos["ball", "z"] == pytest.approx(0.2)
-
     def test_a_start_is_computed_without_actuation(self, physics):
         with physics.reset_context():
             physics.set_control(1.0)

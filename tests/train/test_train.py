@@ -282,9 +282,10 @@ class TestEvaluation:
         made = trainer(tmp_path / "run")
         for _ in range(5):
             made.step()
-        before = weights(made)
+        before, random = weights(made), torch.get_rng_state()
         made._evaluate()
         assert_equal(before, weights(made))
+        assert torch.equal(torch.get_rng_state(), random)  # it draws nothing
         made.close()
 
 

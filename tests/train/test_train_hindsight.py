@@ -13,6 +13,7 @@ from helpers.stories import Story, assert_same_batch, samples
 from helpers.training_runs import assert_equal, interrupted, trainer
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config, evaluation
+from mjgym_train.learn import algorithms
 from mjgym_train.learn.hindsight import HindsightBuffer, Relabelling
 
 pytestmark = pytest.mark.torch
@@ -175,7 +176,7 @@ def test_learns_a_sparse_reach(tmp_path, monkeypatch):
 
 class TestSettings:
     def read(self, *settings):
-        cls = type(trainer.__globals__["algorithms"].find("sac").Config())
+        cls = algorithms.find("sac").Config
         return config.read(cls, (), settings, algorithm="sac", id=REACHER)
 
     def test_the_environments_show_goals(self):

@@ -10,7 +10,7 @@ import torch
 from helpers import training_runs
 from helpers.lanes import lane
 from helpers.stories import Story, samples
-from helpers.training_runs import SMALL, assert_equal, mjgym_, weights
+from helpers.training_runs import SMALL, interrupted, mjgym_, weights
 from mjgym.cli.policy_option import load_policy
 from mjgym.policies import network as policy
 from mjgym.policies.run_errors import ConfigError
@@ -70,31 +70,9 @@ class TestShift:
 
 
 class TestReplay:
-    def test_keeps_bytes_and_stacks_them(self):
-        buffer = ReplayBuffer(60, 2, (4, 5, 3), 1, n_step=2, history=3)
-        assert buffer.state_dict()["arrays"]["observation"].dtype == torch.uint8
-        for k in range(20):
-            buffer.add(
-                observation=torch.full((2, 4, 5, 3), k, dtype=torch.uint8),
-                action=torch.zeros(2, 1),
-                reward=torch.ones(2),
-                following=torch.full((2, 4, 5, 3), k + 1, dtype=torch.uint8),
-                terminated=torch.zeros(2, dtype=torch.bool),
-                ended=torch.zeros(2, dtype=torch.bool),
-                age=torch.full((2,), k, dtype=torch.int32),
-            )
-        batch = buffer.sample(300)
-        assert batch.observation.dtype == batch.following.dtype == torch.uint8
-        assert batch.observation.shape == (300, 3, 4, 5, 3)
-        now = batch.observation[:, -1, 0, 0, 0].int()
-        for k in range(3):
-            wanted = (now - 2 + k).clamp(min=0)
-            assert torch.equal(batch.observation[:, k, 3, 4, 2].int(), wanted)
-        assert torch.equal(batch.following[:, -1, 0, 0, 0].int(), now + batch.steps)
-
     @pytest.mark.parametrize("history", [1, 3])
     def test_each_is_stored_once_and_all_that_follows_is_found(self, history):
-        """Against a buffer of vectors of the same numbers, as the ring comes around."""
+        """Bytes, against a buffer of vectors of the same numbers, as the ring comes around."""
         shape, size = (2, 1, 3), 40
         settings = {"n_step": 3, "history": history}
         bytes_ = ReplayBuffer(2 * size, 2, shape, 1, **settings)
@@ -117,8 +95,8 @@ class TestReplay:
             for buffer in (bytes_, again):
                 found, wanted = samples(900, buffer, numbers)
                 for name in ("observation", "following"):
-                    one, other = getattr(found, name), getattr(wanted, name)
-                    assert torch.equal(one[..., 0, 0, :].float(), other), name
+                    one, other = getattr(found, name), getattr(wanted, name).byte()
+                    assert torch.equal(one, other[..., None, None, :].expand(one.shape)), name
                 assert torch.equal(found.steps, wanted.steps)
         assert bytes_.state_dict()["ends"].shape[0] < size  # of 80 transitions
 
@@ -246,14 +224,7 @@ class TestRuns:
 
     @lane(0, 3)
     def test_goes_on_as_if_it_had_not_been_stopped(self, tmp_path):
-        whole = trainer(tmp_path / "whole", steps=48)
-        whole.train()
-        trainer(tmp_path / "parts", steps=24, evaluations=1).train()
-        # Evaluations draw nothing: how many there are changes no weight.
-        rest = trainer(tmp_path / "parts", steps=48, resume=True)
-        assert rest.env_step == 24
-        rest.train()
-        assert_equal(weights(whole), weights(rest))
+        interrupted(tmp_path, algorithm="td3", steps=48, at=24, make=trainer)
 
     @lane(1, 3)
     def test_the_commands(self, tmp_path):

@@ -264,14 +264,10 @@ class TestAgainstRliable:
     def test_probability_of_improvement(self, found):
         from rliable import metrics as reference
 
-        ours, theirs = found
-        wanted = reference.probability_of_improvement(ours, theirs)
-        mine = statistics.probability_of_improvement(list(ours.T), list(theirs.T))
-        assert mine == pytest.approx(wanted)
-        ours, theirs = np.round(ours, 1), np.round(theirs, 1)  # with equal scores
-        wanted = reference.probability_of_improvement(ours, theirs)
-        mine = statistics.probability_of_improvement(list(ours.T), list(theirs.T))
-        assert mine == pytest.approx(wanted)
+        for ours, theirs in (found, np.round(found, 1)):  # rounded, some scores are equal
+            wanted = reference.probability_of_improvement(ours, theirs)
+            mine = statistics.probability_of_improvement(list(ours.T), list(theirs.T))
+            assert mine == pytest.approx(wanted)
 
     def test_performance_profile(self, found):
         from rliable import library

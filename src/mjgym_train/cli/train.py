@@ -32,10 +32,6 @@ NUMBERS = ("data", "seed", "steps", "minutes", "cpu_minutes")  # settings with a
 PRINT_SECONDS = 60.0  # between two lines of progress where there is no terminal
 
 
-def _algorithms(incomplete: str) -> list[str]:
-    return shared_options.beginning(incomplete, list(ALGORITHMS))
-
-
 def _settings(context: typer.Context, incomplete: str) -> list[str]:
     from mjgym.policies.run_errors import ConfigError
     from mjgym_train.learn import algorithms
@@ -59,7 +55,7 @@ def train(
         str,
         typer.Argument(
             help=f'{", ".join(ALGORITHMS)}, or "module:Class" for your own.',
-            autocompletion=_algorithms,
+            autocompletion=lambda incomplete: shared_options.beginning(incomplete, ALGORITHMS),
         ),
     ],
     id: Annotated[str, ANY_ID],
