@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import AutoresetMode
 
 import mjgym
 from helpers import toys
-from helpers.equivalence import assert_same_episodes, assert_states_go_on
+from helpers.equivalence import assert_every_slot_equals_a_single_env, assert_states_go_on
 from helpers.lanes import mostly_nightly
 from helpers.suite import gymnasium_checker
 
@@ -118,13 +118,8 @@ def test_rewards_are_those_of_the_observed_goals(id, dtype):
 
 @pytest.mark.parametrize("mode", [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP])
 def test_a_batch_equals_single_environments(mode):
-    def single():
-        return make(max_episode_steps=4)
-
-    ours = make_vec(max_episode_steps=4, autoreset_mode=mode)
-    theirs = SyncVectorEnv([single] * 3, autoreset_mode=mode)
-    assert ours.observation_space == theirs.observation_space
-    assert_same_episodes(ours, theirs, 9)
+    kwargs = {"observation": "goal", "max_episode_steps": 4}
+    assert_every_slot_equals_a_single_env(REACHER, 3, 9, mode, **kwargs)
     grouped = make_vec(n=4, overlap=2)
     seen, _ = grouped.reset(seed=5)
     np.testing.assert_array_equal(

@@ -19,31 +19,14 @@ def make_vec(id, **kwargs):
     return gymnasium.make_vec(id, **kwargs)
 
 
-def assert_every_slot_equals_a_single_env(id, count=3, steps=6, **fields):
+def assert_every_slot_equals_a_single_env(
+    id, count=3, steps=6, mode=AutoresetMode.NEXT_STEP, **fields
+):
+    """A batch, beside Gymnasium's of single environments; our infos, see below."""
     fields = {**EXACT, **fields}
-    envs = make_vec(id, num_envs=count, **fields)
-    singles = [gymnasium.make(id, **fields) for _ in range(count)]
-    starts, infos = envs.reset(seed=100)
-    assert envs.observation_space.contains(starts)
-    for i, env in enumerate(singles):
-        start, info = env.reset(seed=100 + i)
-        assert equal(row(starts, i), start)
-        assert_info_of_slot(infos, i, info)
-    over = np.zeros(count, dtype=bool)
-    for actions in actions_for(envs, steps):
-        observations, rewards, terminations, truncations, infos = envs.step(actions)
-        assert np.isfinite(rewards).all()
-        for i, env in enumerate(singles):
-            if over[i]:
-                assert equal(row(observations, i), env.reset()[0])
-                continue
-            single = env.step(actions[i])
-            assert equal(row(observations, i), single[0])
-            assert (rewards[i], terminations[i], truncations[i]) == single[1:4]
-            assert_info_of_slot(infos, i, single[4])
-        over = terminations | truncations
-    for one in (envs, *singles):
-        one.close()
+    ours = make_vec(id, num_envs=count, autoreset_mode=mode, **fields)
+    sync = SyncVectorEnv([lambda: gymnasium.make(id, **fields)] * count, autoreset_mode=mode)
+    return assert_same_episodes(ours, sync, steps)
 
 
 def assert_info_of_slot(infos, i, info):
@@ -55,30 +38,22 @@ def assert_info_of_slot(infos, i, info):
     assert not [name for name in others if infos[f"_{name}"][i]]
 
 
-def assert_autoreset_equals_sync_vector_env(id, observation, mode):
-    """Transition by transition, infos included, over episodes that end at different times."""
-    kwargs = {"observation": observation, "max_episode_steps": 2}
-    ours = make_vec(id, num_envs=2, autoreset_mode=mode, **kwargs)
-    sync = SyncVectorEnv([lambda: gymnasium.make(id, **kwargs)] * 2, autoreset_mode=mode)
-    assert ours.metadata["autoreset_mode"] == sync.metadata["autoreset_mode"] == mode
-    assert ours.single_observation_space == sync.single_observation_space
-    assert ours.action_space == sync.action_space
-    assert_same_episodes(ours, sync, 6)
-
-
 def assert_same_episodes(ours, others, steps):
     """Transition by transition, infos included, over episodes that end at different times.
 
     Returns:
         Our infos, of later resets too.
     """
+    assert ours.single_observation_space == others.single_observation_space
+    assert ours.action_space == others.action_space
+    mode = ours.metadata["autoreset_mode"]
+    assert mode == others.metadata["autoreset_mode"]
     assert equal(ours.reset(seed=7), others.reset(seed=7))
-    disabled = ours.metadata["autoreset_mode"] == AutoresetMode.DISABLED
     # Start one episode anew, so that they do not end in the same step.
     again, ended = np.arange(ours.num_envs) == 0, np.zeros(ours.num_envs, dtype=bool)
     infos = []
     for k, actions in enumerate(np.float32(actions_for(ours, steps))):
-        mask = again if k == 1 else ended & disabled
+        mask = again if k == 1 else ended & (mode == AutoresetMode.DISABLED)
         if mask.any():
             a, b = (envs.reset(options={"reset_mask": mask.copy()}) for envs in (ours, others))
             assert equal(a, b), k
