@@ -12,13 +12,14 @@ from gymnasium.vector import AutoresetMode
 
 from helpers.equivalence import (
     EXACT,
+    assert_copies_go_on,
     assert_every_slot_equals_a_single_env,
     assert_states_go_on,
     make_vec,
 )
 from helpers.lanes import mostly_nightly
 from helpers.registered import ids_as_parameters, of_each_class
-from helpers.rollouts import COPIES, equal, rollout
+from helpers.rollouts import equal, rollout
 from helpers.suite import gymnasium_checker
 from mjgym.checks import check_vector_env
 
@@ -165,16 +166,9 @@ def test_states_of_a_batch_restore_bit_for_bit(id):
 
 @some_ids
 def test_copies_continue_bit_for_bit(id):
-    """Of one environment and of a batch, pickled or copied, into the next episode."""
     env = gymnasium.make(id, observation="flat", max_episode_steps=4)
     envs = make_vec(id, num_envs=2, observation="flat", max_episode_steps=4)
     for one in (env, envs):
         one.reset(seed=3)
         rollout(one, 2)
-        twins = [duplicate(one) for duplicate in COPIES.values()]
-        assert all(twin.spec == one.spec for twin in twins)
-        continued = [[*rollout(each, 2, seed=2), each.reset()] for each in (one, *twins)]
-        assert equal(continued[0], continued[1])
-        assert equal(continued[0], continued[2])
-        for each in (one, *twins):
-            each.close()
+        assert_copies_go_on(one)

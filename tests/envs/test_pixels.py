@@ -1,8 +1,6 @@
 """Pictures as observations, and render(): single, batched, with Gymnasium's own wrappers."""
 
-import copy
 import itertools
-import pickle
 import warnings
 
 import gymnasium
@@ -12,7 +10,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.wrappers.vector import RecordVideo
 
-from helpers.equivalence import assert_every_slot_equals_a_single_env
+from helpers.equivalence import assert_copies_go_on, assert_every_slot_equals_a_single_env
 from helpers.lanes import lane, mostly_nightly
 
 pytestmark = pytest.mark.gl
@@ -84,12 +82,7 @@ def test_pictures_of_an_ended_episode_come_with_it():
 def test_pickle_and_deepcopy():
     env = gymnasium.make(ID, observation="pixels", **FAST)
     env.reset(seed=0)
-    for twin in (copy.deepcopy(env), pickle.loads(pickle.dumps(env))):
-        state = env.unwrapped.get_state()
-        assert np.array_equal(env.step(np.ones(2))[0], twin.step(np.ones(2))[0])
-        env.unwrapped.set_state(state)
-        twin.close()
-    env.close()
+    assert_copies_go_on(env)
 
 
 def test_render_and_camera():

@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
+from helpers.equivalence import assert_copies_go_on
 from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
-from helpers.rollouts import COPIES, actions_for, equal, rollout
+from helpers.rollouts import actions_for, equal, rollout
 from mjgym import VectorEnv, registry
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.tasks.dmc.cartpole import Cartpole
@@ -198,16 +199,11 @@ def test_a_bad_action_is_refused_by_the_row_of_its_player():
     envs.close()
 
 
-@pytest.mark.parametrize("copied", COPIES)
-def test_copies_continue_bit_for_bit(copied):
+def test_copies_continue_bit_for_bit():
     envs = make(max_episode_steps=4)
     envs.reset(seed=3)
     rollout(envs, 2)
-    twin = COPIES[copied](envs)
-    assert twin.spec == envs.spec
-    assert equal(rollout(envs, 6, seed=2), rollout(twin, 6, seed=2))
-    envs.close()
-    twin.close()
+    assert_copies_go_on(envs, 6)
 
 
 def test_attributes_and_methods_of_each_player():

@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from helpers.rollouts import actions_for, equal, rollout, row
+from helpers.rollouts import COPIES, actions_for, equal, rollout, row
 from mjgym import registry
 
 EXACT = {"observation": "dict", "dtype": "float64"}
@@ -106,6 +106,16 @@ def assert_states_go_on(id, before=3, **options):
         ended = old[2][2] | old[3][2]
     envs.close()
     single.close()
+
+
+def assert_copies_go_on(env, steps=2):
+    """Of an environment or a batch, pickled or copied, into the next episode; it is closed then."""
+    twins = [duplicate(env) for duplicate in COPIES.values()]
+    assert all(twin.spec == env.spec for twin in twins)
+    continued = [[*rollout(each, steps, seed=2), each.reset()] for each in (env, *twins)]
+    for each, seen in zip((env, *twins), continued, strict=True):
+        assert equal(seen, continued[0])
+        each.close()
 
 
 def assert_threads_do_not_matter(id):
