@@ -375,7 +375,7 @@ class TestRefused:
                 (("--out", "x.gif", "--policy", "math:no_such"), "math has no no_such"),
                 (
                     ("--out", "x.gif", "--policy", "math:pi"),
-                    "--policy: math:pi is not a function but",
+                    "'--policy': math:pi is not a function but float",
                 ),
                 ((), "Missing option '--out'"),
             ],
