@@ -257,6 +257,11 @@ class Turned(Task):
         return {"height": v.body("pole").xpos[..., 2]}
 
 
+def own(base, **members):
+    """A task of a user's own, with other members than its base."""
+    return dataclass(frozen=True)(type("Own", (base,), members))()
+
+
 class TestALawOfTheUsersOwn:
     def test_gives_the_same_bits(self):
         assert_same(*pair(Env, Turned(), **EXACT))
@@ -286,32 +291,29 @@ class TestALawOfTheUsersOwn:
         ],
     )
     def test_that_cannot_be_recorded_runs_in_numpy(self, control, reason):
-        own = dataclass(frozen=True)(type("Own", (Turned,), {"control": control}))
-        env = Env(own())
+        env = Env(own(Turned, control=control))
         assert env.uncompiled.startswith("Own cannot be compiled: ")
         assert reason in env.uncompiled
         env.reset(seed=0)
         env.step(env.action_space.sample())
 
     def test_in_single_precision_gives_the_same_bits(self):
-        own = {
-            "memory": lambda self, v: {"goal": v.xp.astype(v.qpos[..., 0], v.xp.float32)},
-            "before_step": lambda self, v, action: {"goal": 0.1 * action[..., 0] + 0.3},
-            "substep": lambda self, v: {},
-            "control": lambda self, v, action: v.memory["goal"][..., None] * 0.7 + v.qpos,
-            "observation": lambda self, v: {"qpos": v.qpos, "goal": v.memory["goal"] * 0.1},
-        }
-        task = dataclass(frozen=True)(type("Own", (Turned,), own))()
+        task = own(
+            Turned,
+            memory=lambda self, v: {"goal": v.xp.astype(v.qpos[..., 0], v.xp.float32)},
+            before_step=lambda self, v, action: {"goal": 0.1 * action[..., 0] + 0.3},
+            substep=lambda self, v: {},
+            control=lambda self, v, action: v.memory["goal"][..., None] * 0.7 + v.qpos,
+            observation=lambda self, v: {"qpos": v.qpos, "goal": v.memory["goal"] * 0.1},
+        )
         assert_same(*pair(Env, task, **EXACT))
         assert_same(*pair(VectorEnv, task, num_envs=3))
 
     def test_reads_its_action_and_numbers_of_the_model(self):
-        own = {
-            "control": lambda self, v, action: (
-                0.3 * action * v.dof_damping + v.joint("hinge").damping
-            )
-        }
-        assert_same(*pair(Env, dataclass(frozen=True)(type("Own", (Turned,), own))(), **EXACT))
+        def control(self, v, action):
+            return 0.3 * action * v.dof_damping + v.joint("hinge").damping
+
+        assert_same(*pair(Env, own(Turned, control=control), **EXACT))
 
     @pytest.mark.parametrize(("often", "geoms"), [(False, 0), (False, 100), (True, 0)])
     def test_that_writes_the_state(self, often, geoms):
@@ -323,16 +325,16 @@ class TestALawOfTheUsersOwn:
                 spec.worldbody.add_geom(size=[0.01, 0, 0], pos=[i, 5, 0])
             return spec
 
-        own = {
-            "model": model,
-            "control_every_substep": often,
-            "before_step": lambda self, v, action: {
+        task = own(
+            Turned,
+            model=model,
+            control_every_substep=often,
+            before_step=lambda self, v, action: {
                 "qpos": v.xp.where(v.qpos > 0.1, -v.qpos, v.qpos),
                 "goal": action[..., 0],
             },
-            "control": lambda self, v, action: 0.3 * v.memory["goal"][..., None],
-        }
-        task = dataclass(frozen=True)(type("Own", (Turned,), own))()
+            control=lambda self, v, action: 0.3 * v.memory["goal"][..., None],
+        )
         assert_same(*pair(Env, task, **EXACT))
         assert_same(*pair(VectorEnv, task, num_envs=3, max_episode_steps=4))
         envs = VectorEnv(task, 3)
@@ -340,16 +342,16 @@ class TestALawOfTheUsersOwn:
 
     @pytest.mark.parametrize("name", ["goal", "qpos"])
     def test_control_in_numpy_sees_what_was_written_before(self, name):
-        own = {
-            "control_every_substep": False,
-            "before_step": lambda self, v, action: {
+        task = own(
+            Turned,
+            control_every_substep=False,
+            before_step=lambda self, v, action: {
                 name: 0.9 * (v.qpos if name == "qpos" else v.qpos[..., 0])
             },
-            "control": lambda self, v, action: (
+            control=lambda self, v, action: (
                 v.xp.frexp(v.memory["goal"])[0][..., None] * 0.1 + 0.1 * v.qpos
             ),
-        }
-        task = dataclass(frozen=True)(type("Own", (Turned,), own))()
+        )
         assert_same(*pair(Env, task, **EXACT))
         assert set(Env(task).in_numpy) == {"before_step", "control"}
 
@@ -366,9 +368,8 @@ class TestALawOfTheUsersOwn:
 
     def test_that_reads_a_random_number_runs_in_numpy(self):
         rng = np.random.default_rng(0)
-        own = {"control": lambda self, v, action: v.qpos * rng.uniform()}
         available.warned.cache_clear()
-        env = Env(dataclass(frozen=True)(type("Own", (Turned,), own))())
+        env = Env(own(Turned, control=lambda self, v, action: v.qpos * rng.uniform()))
         with pytest.warns(RuntimeWarning, match="give other numbers on this machine"):
             env.reset(seed=0)
 
@@ -466,11 +467,11 @@ class TestStarts:
         ],
     )
     def test_that_cannot_be_compiled_say_why(self, initialize, reason):
-        own = dataclass(frozen=True)(type("Own", (Dice,), {"initialize": initialize}))
-        envs = VectorEnv(own(), 2)
+        task = own(Dice, initialize=initialize)
+        envs = VectorEnv(task, 2)
         assert reason in envs.in_numpy["initialize"]
         assert not envs.uncompiled
-        np.testing.assert_array_equal(compile_model(own()).geom("floor").pos, 0.0)
+        np.testing.assert_array_equal(compile_model(task).geom("floor").pos, 0.0)
 
     def test_that_give_other_numbers_stay_in_python(self, monkeypatch):
         monkeypatch.setattr("mjgym_fast.tracing.NotedDraws.exponential", lambda self, x: 2 * x)
@@ -480,11 +481,10 @@ class TestStarts:
             assert equal(play(one, seed=seed), play(other, seed=seed))
 
     def test_that_are_not_finite_are_drawn_again(self):
-        class Far(Dice):
-            def initialize(self, v, rng):
-                v.qpos[0] = np.where(rng.random() < 0.3, np.inf, 1.0)
+        def initialize(self, v, rng):
+            v.qpos[0] = np.where(rng.random() < 0.3, np.inf, 1.0)
 
-        envs = VectorEnv(Far(), 64)
+        envs = VectorEnv(own(Dice, initialize=initialize), 64)
         envs.reset(seed=0), envs.step(envs.action_space.sample())
         assert np.isfinite(envs.reset()[0]).all()
 
@@ -510,10 +510,7 @@ class TestFailures:
 
     @pytest.mark.parametrize("count", [None, 3])
     def test_a_hook_that_cannot_be_computed_ends_the_episode(self, count):
-        envs = (
-            pair(Env, Singular()) if count is None else pair(VectorEnv, Singular(), num_envs=count)
-        )
-        env = envs[0]
+        env = Env(Singular()) if count is None else VectorEnv(Singular(), count)
         assert env.uncompiled == ""
         env.reset(seed=0)
         *_, truncated, info = env.step(np.zeros(env.action_space.shape))
