@@ -207,21 +207,21 @@ def breakable(id: str) -> str:
     return id.replace("/", "/<wbr>")
 
 
-def task_page(id: str) -> str:
-    """Page of an id: task, images, every number of its spaces."""
+def task_page(id: str, rows: Iterable[score_table.Row]) -> str:
+    """Page of an id: task, images, every number of its spaces; its runs among those of all."""
     env: Any = gymnasium.make(id)
     data = env.unwrapped.describe()
     limit, control = env.spec.max_episode_steps, data["control_timestep"]
     substeps = round(control / data["physics_timestep"])
     env.close()
-    flat: Any = gymnasium.make(id, observation="flat")
-    seen = dimensions(flat)
-    usual = {"observation space": env.observation_space, "flat": flat.observation_space}
-    spaces = {name: f"`{space}`" for name, space in usual.items()}
+    flat = env
+    spaces = {"observation space": f"`{env.observation_space}`"}
+    if isinstance(env.observation_space, gymnasium.spaces.Dict):
+        flat = gymnasium.make(id, observation="flat")
+        spaces["flat"] = f"`{flat.observation_space}`"
+        flat.close()
     spaces["action space"] = f"`{env.action_space}`"
-    if env.observation_space == flat.observation_space:
-        del spaces["flat"]
-    flat.close()
+    seen = dimensions(flat)
     facts = {
         "tags": ", ".join(sorted(mjgym.registry.registration(id).tags)),
         "control": f"every {control:g} s: {substeps} x {data['physics_timestep']:g} s of physics",
@@ -242,7 +242,7 @@ def task_page(id: str) -> str:
         "Terms: " + ", ".join(f"`{term}`" for term in data["terms"]),
         _titled("Start", data["start"]),
         _titled("End", data["end"]),
-        scores_section(id, score_table.read()),
+        scores_section(id, rows),
         f"## Observation\n\nNumbers: {seen}.\n",
         *_observation(data["observation"]),
         "## Action\n",
@@ -374,12 +374,12 @@ def _ids() -> list[str]:
 
 def tasks(folder: Path) -> None:
     """Write a page for each id, one for each namespace, and one with all namespaces."""
-    spaces = []
+    spaces, rows = [], score_table.read()
     for namespace, group in itertools.groupby(_ids(), lambda id: id.split("/")[0]):
         ids = list(group)
         (folder / namespace).mkdir(parents=True)
         for id in ids:
-            (folder / f"{id}.md").write_text(task_page(id))
+            (folder / f"{id}.md").write_text(task_page(id, rows))
         title = TITLES.get(namespace, namespace)
         parts = [f"# {title}\n\n{len(ids)} ids in the namespace `{namespace}`.\n"]
         for domain, members in itertools.groupby(sorted(ids, key=_domain), _domain):
