@@ -1,6 +1,7 @@
 """Pictures: which OpenGL draws them, that they show the state, and that nothing hangs or leaks."""
 
 import gc
+import itertools
 import os
 import shutil
 import subprocess
@@ -263,11 +264,12 @@ for number, name in enumerate(names):
 """
 
 
-def test_pictures_equal_those_of_mujoco_by_egl_and_by_osmesa(tmp_path):
+@pytest.mark.parametrize("names", mostly_nightly([SHOWN[::3], SHOWN[1::3], SHOWN[2::3]], 3))
+def test_pictures_equal_those_of_mujoco_by_egl_and_by_osmesa(tmp_path, names):
     """On a textured model of its own, in the same state, drawn by mujoco.Renderer."""
     for backend in ("egl", "osmesa"):
-        _run(COMPARED, tmp_path, *SHOWN, MUJOCO_GL=backend)
-    for name in SHOWN:
+        _run(COMPARED, tmp_path, *names, MUJOCO_GL=backend)
+    for name in names:
         egl, osmesa = (
             np.load(tmp_path / f"{backend}-{name}.npy").astype(int) for backend in ("egl", "osmesa")
         )
@@ -521,7 +523,7 @@ def test_four_processes_render_at_once():
     script = """
 described, simulation = started("room")
 renderer = Renderer(described.model, simulation.model, "fast")
-print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(25)))
+print(sum(int(renderer.render(shown(simulation)).sum()) for _ in range(10)))
 """
     outputs = []
     threads = [
@@ -588,14 +590,7 @@ for thread in threads:
 
 @pytest.mark.parametrize(
     ("how", "backend"),
-    [
-        ("open", "egl"),
-        ("closed", "osmesa"),
-        ("busy", "egl"),
-        pytest.param("open", "osmesa", marks=pytest.mark.nightly),
-        pytest.param("closed", "egl", marks=pytest.mark.nightly),
-        pytest.param("busy", "osmesa", marks=pytest.mark.nightly),
-    ],
+    mostly_nightly(itertools.product(("open", "closed", "busy"), ("egl", "osmesa")), 5),
 )
 def test_after_a_fork_both_render(how, backend):
     _run(FORK, how, MUJOCO_GL=backend, PYTHONWARNINGS="ignore")

@@ -25,6 +25,8 @@ pytestmark = pytest.mark.gl
 
 SIZE = 5  # of the batch: more than there are processes
 
+with_helpers = lane(1, 3)  # all on the same day: they share processes, which take long to start
+
 
 @pytest.fixture(scope="module")
 def batch():
@@ -108,7 +110,7 @@ def test_they_draw_what_one_process_draws(batch):
     helped.close()
 
 
-@lane(2, 3)
+@with_helpers
 def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
     alone = Renderer(batch[0].model, batch[1].model, "fast")
     overlay = Overlay.from_words(("inertia", "rangefinders", "frames"), {"site": range(6)})
@@ -120,6 +122,7 @@ def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
     alone.close()
 
 
+@with_helpers
 @pytest.mark.usefixtures("eager")
 def test_they_draw_successive_frames_of_one_environment(monkeypatch):
     monkeypatch.setattr(env_module, "allowed_cores", lambda: 3)
@@ -136,6 +139,7 @@ def test_they_draw_successive_frames_of_one_environment(monkeypatch):
     env.close()
 
 
+@with_helpers
 def test_fewer_pictures_than_processes(batch, helped):
     asked = shots(batch[1])
     every = helped.render_all(asked)
@@ -157,7 +161,7 @@ def test_nothing_is_started_where_it_is_not_worth_it(batch, eager, monkeypatch):
     quick.close()
 
 
-@lane(1, 3)
+@with_helpers
 def test_closing_and_forgetting_end_them(batch, helped):
     before = processes(helped)
     assert all(map(runs, before))
@@ -177,6 +181,7 @@ def test_closing_and_forgetting_end_them(batch, helped):
             thread.join(10)
 
 
+@with_helpers
 def test_one_that_is_killed_is_an_error_and_no_more(batch, helped):
     wanted = helped.render_all(shots(batch[1]))
     os.kill(processes(helped)[0], signal.SIGKILL)
@@ -185,6 +190,7 @@ def test_one_that_is_killed_is_an_error_and_no_more(batch, helped):
     np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
 
 
+@with_helpers
 def test_an_unknown_camera(batch, helped):
     asked = [*shots(batch[1])[:-1], Shot(shown(batch[1], 0), "nosuch", width=40, height=30)]
     with pytest.raises(ValueError, match="no camera 'nosuch'"):
