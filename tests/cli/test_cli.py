@@ -218,7 +218,7 @@ class TestStart:
         assert f"MUJOCO_GL={broken['MUJOCO_GL']}" in done.stderr
         assert '"mjgym doctor" tries them' in done.stderr
 
-    @lane(0, 3)
+    @lane(0, 5)
     def test_the_doctor_explains_it(self, broken):
         report = json.loads(mjgym_("doctor", "--json", **broken).stdout)
         assert report["environment"]["MUJOCO_GL"] == broken["MUJOCO_GL"]
@@ -263,7 +263,7 @@ class TestList:
         for id in mjgym.registry.ids(namespace="locomotion"):
             assert re.search(rf"^{id}( |$)", text, re.MULTILINE), id
 
-    @lane(0, 3)
+    @lane(1, 5)
     @pytest.mark.usefixtures("made_once")
     def test_each_id_is_one_line_of_a_terminal_and_nothing_is_cut_in_a_pipe(self):
         text, rows = mjgym_("list").stdout, data("list")
@@ -508,7 +508,7 @@ class TestCheck:
 
 
 class TestBench:
-    @lane(2, 3)
+    @lane(2, 5)
     def test_json_file_and_table(self, tmp_path, tasks):
         out = tmp_path / "bench.json"
         id = f"{tasks}:own/slider-good-v0"

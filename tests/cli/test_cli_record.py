@@ -97,7 +97,7 @@ def camera(id, steps, seed=0, action=0.0):
     return picture
 
 
-@lane(2, 3)
+@lane(0, 5)
 @gl
 def test_a_scripted_policy_ends_soon_after_success(tmp_path):
     out = tmp_path / "lift.gif"
@@ -146,7 +146,7 @@ class TestMp4:
 
 @gl
 class TestGif:
-    @lane(1, 2)
+    @lane(1, 5)
     def test_it_runs_at_the_speed_of_the_simulation(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "12", *SMALL)
@@ -168,7 +168,7 @@ class TestGif:
         assert sum(times) == 6 * 20  # where nothing moves, a frame stays for longer
         assert np.abs(frames[-1].astype(int) - camera("dmc/cartpole-swingup-v0", 10)).mean() < 3
 
-    @lane(1, 3)
+    @lane(2, 5)
     def test_episodes_have_seeds_of_their_own(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "3", "--episodes", "2", "--seed", "5", *SMALL)
@@ -184,7 +184,7 @@ class TestGif:
 
 @gl
 class TestWebp:
-    @lane(0, 2)
+    @lane(3, 5)
     def test_it_runs_at_the_speed_of_the_simulation_and_is_smaller(self, tmp_path):
         arguments = ("--policy", "random", "--steps", "40", "--width", "160", "--height", "120")
         for ending in ("webp", "gif"):
@@ -252,7 +252,7 @@ class TestPng:
             assert np.array_equal(picture[y : y + 32, x : x + 48], wanted)
         assert not picture[32:, 48:].any()
 
-    @lane(0, 3)
+    @lane(4, 5)
     def test_camera_quality_arguments_and_reward(self, tmp_path):
         out = tmp_path / "x.png"
         size = ("--width", "48", "--height", "32", "--policy", "zero", "--steps", "0")

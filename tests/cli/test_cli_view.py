@@ -545,7 +545,7 @@ class TestWebPage:
             assert complaints(browser) == []
             assert viewer.interrupt() == (130, "")
 
-    @lane(0, 3)
+    @lane(0, 7)
     def test_space_pauses_and_the_mouse_pushes(self, browser):
         from selenium.webdriver.common.keys import Keys as Key
 
@@ -592,7 +592,7 @@ class TestWebPage:
             stop.set()
             thread.join(START)
 
-    @lane(2, 3)
+    @lane(1, 7)
     def test_keys_drive_a_tool(self, browser, recorded):
         from selenium.common.exceptions import TimeoutException
         from selenium.webdriver.common.action_chains import ActionChains
@@ -608,7 +608,7 @@ class TestWebPage:
             assert viewer.interrupt()[0] == 130
         assert (recorded()[:, 0] > 0).any()
 
-    @lane(1, 3)
+    @lane(2, 7)
     @needs_mjviser
     def test_keys_of_a_batch_and_all_in_sight_that_walk_away(self, browser):
         from mjgym.viewing.batch import BatchViewer
@@ -811,7 +811,7 @@ def display(home, monkeypatch):
 @pytest.mark.display
 @in_xvfb
 class TestWindow:
-    @lane(0, 2)
+    @lane(3, 7)
     def test_it_draws_and_obeys_keys(self, display):
         from PIL import ImageGrab
 
@@ -828,7 +828,7 @@ class TestWindow:
             viewer.line("seed 1, step 1")
             assert viewer.interrupt() == (130, "")
 
-    @lane(1, 3)
+    @lane(4, 7)
     def test_keys_drive_a_tool(self, display, recorded):
         from PIL import ImageGrab
 
@@ -846,12 +846,12 @@ class TestWindow:
         assert (actions[:, 0] > 0).any()
         assert actions[-1, 6] == 1.0
 
-    @lane(0, 3)
+    @lane(5, 7)
     @pytest.mark.usefixtures("display")
     def test_it_shows_what_is_asked_for_and_goes_along_with_a_viewpoint(self):
         assert fresh(GOING_ALONG) == "done\n"
 
-    @lane(1, 2)
+    @lane(6, 7)
     @pytest.mark.usefixtures("display")
     def test_the_mouse_pushes(self):
         selected, force, afterwards = map(float, fresh(PUSHING).split())

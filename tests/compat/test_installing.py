@@ -6,6 +6,7 @@ import types
 
 import pytest
 
+from helpers.lanes import lane
 from helpers.small_process import run_small
 from mjgym_compat import installing
 
@@ -113,6 +114,7 @@ class TestDmControl:
         for line in said.splitlines()[:2]:
             assert set(line.split()) == {"True", "*"}
 
+    @lane(0, 4)
     def test_torchrl_uses_it(self):
         pytest.importorskip("torchrl", reason='needs pip install -e ".[torchrl]"')
         said = run_small(

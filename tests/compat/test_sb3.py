@@ -272,7 +272,7 @@ def test_its_checker_takes_environments_with_goals_for_such(id, capsys):
     assert "GoalEnv" not in capsys.readouterr().out
 
 
-@lane(0, 3)
+@lane(2, 5)
 @pytest.mark.parametrize("n", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_hindsight_replay_relabels_on_a_batch(n):
     envs = sb3.make_vec(
@@ -293,7 +293,7 @@ def test_hindsight_replay_relabels_on_a_batch(n):
 @pytest.mark.gl
 @pytest.mark.parametrize(
     ("observation", "policy"),
-    mostly_nightly([("pixels", "CnnPolicy"), ("dict+pixels", "MultiInputPolicy")], 2),
+    mostly_nightly([("pixels", "CnnPolicy"), ("dict+pixels", "MultiInputPolicy")], 5),
 )
 def test_stacked_pictures_have_their_frames_among_the_channels(observation, policy):
     arguments = {

@@ -8,6 +8,7 @@ import secrets
 import pytest
 
 from helpers import commands
+from helpers.lanes import lane, mostly_nightly
 from mjgym import registry
 from mjgym_compat import published_environments, verification
 from mjgym_compat.published_environments import VerificationError
@@ -115,8 +116,7 @@ IMAGES = (
 
 
 @pytest.mark.gl
-@pytest.mark.slow
-@pytest.mark.parametrize("id", IMAGES)
+@pytest.mark.parametrize("id", mostly_nightly(IMAGES, 3))
 def test_published_look_equals_published_images(id):
     pytest.importorskip("dm_control")
     found = verification.frames(id, [SEED])
@@ -135,7 +135,7 @@ def test_published_look_of_a_maze():
 
 
 @pytest.mark.gl
-@pytest.mark.slow
+@lane(1, 4)
 def test_images_beyond_the_bound_are_the_exit_status(tmp_path):
     """Corridors of humanoids have a look of our own."""
     pytest.importorskip("dm_control")

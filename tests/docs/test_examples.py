@@ -63,7 +63,7 @@ def test_ppo(tmp_path):
     assert picture.getextrema()[0] < 100 < picture.getextrema()[1]
 
 
-@lane(2, 3)
+@lane(0, 3)
 def test_sac(tmp_path):
     out = run("sac.py", tmp_path, "--steps", 2400, "--num-envs", 4, needs=["torch"])
     assert len(re.findall(r"2000 steps .* losses(?: +-?\d+\.\d+){3}$", out, re.MULTILINE)) == 1
@@ -126,7 +126,7 @@ def test_torchrl(tmp_path):
     assert float(returns[1]) >= 0  # episodes have 1000 steps
 
 
-@lane(0, 3)
+@lane(2, 3)
 @pytest.mark.usefixtures("programs_join_ray")
 def test_rllib(tmp_path):
     """Without runners, which are those of the guide to clients: that is run in `test_clients`."""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from helpers.lanes import lane
 from helpers.stories import assert_same_batch, samples
 from helpers.training_runs import FILES, ID, SMALL, SMALL_REPLAY, mjgym_
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
@@ -301,6 +302,7 @@ class TestA3C:
             np.testing.assert_allclose(p.grad.numpy(), scale * g, atol=1e-6)
             assert g.any() == (p != old).any()
 
+    @lane(1, 3)
     def test_with_ray_workers_and_trainer_may_die(self, ray, tmp_path):
         settings, killed = self.settings(steps=1_500), []
         run = created(tmp_path / "run", settings)
@@ -511,6 +513,7 @@ class TestWithRay:
             made._died(TRAINER, "one", OSError("gone"))
 
 
+@lane(2, 3)
 @pytest.mark.usefixtures("programs_join_ray")
 def test_trainers_learn_side_by_side_from_the_same_steps(tmp_path):
     """Each with the settings of one of the agents, in a folder of its own."""
