@@ -216,7 +216,7 @@ def _end_by_signal(connection) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@pytest.mark.slow
+@lane(0, 4)
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal on this system")
 def test_a_subject_that_ends_says_how() -> None:
     with (
@@ -227,7 +227,7 @@ def test_a_subject_that_ends_says_how() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
+@lane(3, 4)
 def test_a_subject_may_have_processes_of_its_own() -> None:
     settings = subjects.Settings("gymnasium/Hopper-v5", 2, 1)
     options = argparse.Namespace(repeats=1, seconds=0.05, cpu=True)

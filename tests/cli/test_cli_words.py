@@ -92,7 +92,7 @@ class TestOverwrite:
     def words(self, out, *more):
         return ("train", "td3", ID, *SMALL_REPLAY, "--steps", 80, "--out", out, *more)
 
-    @pytest.mark.slow
+    @lane(0, 4)
     def test_replaces_a_run_and_nothing_else(self, tmp_path):
         out = tmp_path / "run"
         assert run(*self.words(out, "--seed", 1)).exit_code == 0
@@ -123,7 +123,7 @@ class TestOverwrite:
         assert "give either --resume or --overwrite" in " ".join(done.output.split())
 
 
-@pytest.mark.slow
+@lane(1, 4)
 def test_the_ratio_of_bench_is_that_of_the_rates_beside_it():
     (result,) = measure(["dmc/pendulum-swingup-v0"], [1], 0.01, 1, None)["results"]
     rates = result["steps_per_second"], result["limit_steps_per_second"]
@@ -194,7 +194,7 @@ def test_a_name_that_is_not_utf8_is_refused_by_a_sentence(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
+@lane(3, 4)
 @pytest.mark.parametrize(
     ("where", "status", "said"),
     [

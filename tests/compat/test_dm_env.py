@@ -167,6 +167,7 @@ def test_manipulation_is_as_published(name):
     own.close()
 
 
+@lane(2, 4)
 @pytest.mark.gl
 def test_vision_of_manipulation_begins_with_the_picture():
     env = adapter.load_manipulation("place_brick_vision", seed=0)
@@ -289,6 +290,7 @@ def test_unknown_names_in_physics_name_the_nearest():
         physics.render(depth=True, segmentation=True)
 
 
+@lane(2, 4)
 @pytest.mark.gl
 def test_physics_renders_and_the_reward_shows():
     pictures = []

@@ -17,7 +17,7 @@ STEPS = "--steps=20"
 SEED = secrets.randbelow(2**31)  # another one each time; a failure prints it
 
 
-@pytest.mark.slow
+@lane(0, 4)
 def test_gymnasiums_own_are_equal_to_the_last_bit(tmp_path):
     done = commands.run(
         *("verify", "gymnasium/Hopper-v5", "gymnasium/Ant-v5", "--seeds=2", STEPS),

@@ -496,7 +496,7 @@ class TestRobosuite:
         assert not episode.successes[0]
         assert episode.check(env).differs is None
 
-    @pytest.mark.slow
+    @lane(0, 4)
     def test_they_become_ours(self):
         assert run("convert", RECORDED, "ours.hdf5")[0] == 0
         code, said = run("replay", "ours.hdf5", "--check")

@@ -4,6 +4,7 @@ import importlib
 
 import pytest
 
+from helpers.lanes import lane
 from helpers.places import SCRIPTS
 
 torch = pytest.importorskip("torch")
@@ -38,7 +39,7 @@ def _double():
     torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.slow
+@lane(1, 4)
 @pytest.mark.usefixtures("_double")
 def test_losses_are_those_of_the_package(example):
     """From equal weights on the same batches: ten updates, in which every term has moved."""

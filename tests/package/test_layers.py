@@ -12,6 +12,7 @@ import textwrap
 
 import pytest
 
+from helpers.lanes import lane
 from helpers.places import ASSETS, SOURCE
 from helpers.small_process import fresh
 
@@ -528,7 +529,7 @@ class TestImport:
         assert imported["said"] == []
 
 
-@pytest.mark.slow
+@lane(3, 4)
 def test_environments_need_no_opengl():
     """Not even the Python packages of it; only pictures do."""
     program = """

@@ -78,6 +78,7 @@ def test_every_family_trains(id, tmp_path):
     assert np.isfinite(result.returns).all()
 
 
+@lane(2, 4)
 @pytest.mark.parametrize(
     "settings",
     [
@@ -132,6 +133,7 @@ def test_a_budget_of_processor_time(tmp_path):
         trainer(tmp_path / "both", "cpu_minutes=1")
 
 
+@lane(2, 4)
 def test_a_run_depends_on_its_seed_alone(tmp_path):
     found = []
     for k, seed in enumerate((1, 1, 2)):
@@ -365,6 +367,7 @@ class TestCommands:
         assert "120" in done.output
         assert Run(tmp_path / "run").settings()["steps"] == 120
 
+    @lane(0, 4)
     @pytest.mark.parametrize("budget", ["steps", "cpu_minutes"])
     def test_does_not_go_on_with_less_than_is_done(self, budget, tmp_path):
         """The budget itself is no longer one, where a last step has made it a little more."""

@@ -52,7 +52,7 @@ def test_the_file_is_what_is_measured(policy):
     assert found.std == pytest.approx(kept.std, rel=1e-2)
 
 
-@pytest.mark.slow
+@lane(0, 4)
 def test_ids_that_differ_in_what_they_observe_have_the_same_episodes():
     ids = [f"manipulation/reach_site_{kind}-v0" for kind in ("features", "vision")]
     assert random_and_zero.alike(ids[0]) == ids

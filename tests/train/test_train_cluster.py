@@ -144,6 +144,7 @@ class TestWithoutRay:
         assert all(np.isfinite(row.value) for row in rows)
         assert len(made.buffer) == 240
 
+    @lane(3, 4)
     def test_what_is_stored_is_what_samplers_did(self, tmp_path):
         made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
         made.train()
@@ -159,6 +160,7 @@ class TestWithoutRay:
         first, second = (shard["arrays"]["observation"] for shard in shards)
         assert not first.equal(second)
 
+    @lane(3, 4)
     def test_the_policy_is_the_trainers(self, tmp_path):
         made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
         made.train()

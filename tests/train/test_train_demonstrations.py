@@ -345,6 +345,7 @@ class TestRun:
         (found,) = [m.value for m in score if m.metric == metrics.SUCCESS]
         assert found >= 0.9
 
+    @lane(3, 4)
     @pytest.mark.parametrize("algorithm", ["bc", "iql"])
     def test_resumed_is_as_if_never_stopped(self, algorithm, known, tmp_path):
         interrupted(tmp_path, algorithm=algorithm, at=80, make=trainer)
@@ -422,6 +423,7 @@ class TestBesideTheBuffer:
         assert [len(batch.action) for batch in made.batches(2)] == [32, 32]
         made.close()
 
+    @lane(3, 4)
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
         own = {"algorithm": "sac", "steps": 240}
         interrupted(tmp_path, *self.SETTINGS, **own, at=120, make=trainer)

@@ -549,7 +549,7 @@ class TestJoined:
         score = mjgym_("evaluate", tmp_path / "mean.npz", "--id", ID, "--episodes", 1)
         assert "return" in score.output
 
-    @pytest.mark.slow
+    @lane(2, 4)
     def test_the_best_of_the_kept_policies(self, tmp_path):
         """By the mean return over seeds that no score uses, with the critics of the same update."""
         runs = [tmp_path / "one", tmp_path / "two"]

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
+from helpers.lanes import lane
 from helpers.small_process import fresh
 from helpers.training_runs import SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policies
@@ -217,7 +218,7 @@ def test_a_card_makes_the_environment_that_a_policy_has_learned_in() -> None:
     assert f"gym.make(\"{ID}\", observation='dict')" in text
 
 
-@pytest.mark.slow
+@lane(3, 4)
 @pytest.mark.torch
 def test_a_run_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     made = trainer(tmp_path / "run", algorithm="td3")

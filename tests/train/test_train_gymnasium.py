@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from helpers import gymnasium_toys
+from helpers.lanes import lane
 from helpers.training_runs import SMALL, interrupted, mjgym_, trainer
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
@@ -92,6 +93,7 @@ class TestRuns:
         )
         assert (found.returns < 0).all()
 
+    @lane(0, 4)
     @pytest.mark.parametrize(
         "algorithm",
         ["ppo", "rainbow", "reinforce"],

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.lanes import lane
 from helpers.small_process import fresh
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -89,7 +90,7 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
     fresh(program)
 
 
-@pytest.mark.slow
+@lane(1, 4)
 def test_commands_of_training_can_be_imported_first():
     """As another process does that unpickles one of their functions."""
     program = (

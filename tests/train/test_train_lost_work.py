@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.lanes import lane
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
@@ -163,6 +164,7 @@ def test_a_run_whose_episodes_all_diverge_ends(algorithm, tmp_path, monkeypatch)
     assert max(m.env_step for m in shares) < 1000
 
 
+@lane(3, 4)
 @pytest.mark.usefixtures("own_ids")
 def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

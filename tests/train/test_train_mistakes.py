@@ -198,6 +198,7 @@ class TestResume:
         said = refused(run, "train", "td3", ID, "--resume", run)
         assert "is not of the form name=value; --out names the run to resume" in said
 
+    @lane(2, 4)
     def test_what_is_free_is_taken(self, run):
         words = ["learning_rate=0.002", "batch_size=8", "--steps", 120]
         mjgym_("train", "td3", ID, "--out", run, "--resume", *words)

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from helpers.lanes import lane
 from helpers.training_runs import ID, SMALL
 from mjgym.mjcf import asset_path
 from mjgym_train import config
@@ -36,7 +37,7 @@ def widths(body):
     return [tuple(layer.weight.shape) for layer in body if isinstance(layer, torch.nn.Linear)]
 
 
-@pytest.mark.slow
+@lane(1, 4)
 @pytest.mark.parametrize("file", ["d4pg", "ddpg"])
 def test_networks_are_the_reports(file, tmp_path):
     made = trained(tmp_path, read(file, file, more=["updates_per_step=0.05"]))
@@ -48,7 +49,7 @@ def test_networks_are_the_reports(file, tmp_path):
     assert not (tmp_path / "critics.npz").exists()  # the action enters late
 
 
-@pytest.mark.slow
+@lane(2, 4)
 def test_actors_of_d4pg_have_scales_of_their_own(tmp_path):
     made = trained(tmp_path, read("d4pg", "d4pg", steps=640, more=["updates_per_step=0.05"]))
     scales = made.agent.exploration.scales[:, 0]

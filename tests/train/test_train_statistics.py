@@ -165,7 +165,7 @@ class TestComparison:
         with pytest.raises(RunError, match="has no evaluation/return yet"):
             comparison.read([tmp_path])
 
-    @pytest.mark.slow
+    @lane(1, 4)
     def test_a_picture(self, tmp_path):
         pytest.importorskip("matplotlib")
         file = tmp_path / "metrics.csv"

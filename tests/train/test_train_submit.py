@@ -100,6 +100,7 @@ print([process.exitcode for process in adding])
 
 
 class TestAdded:
+    @lane(1, 4)
     def test_a_row_for_each_evaluation(self, run, tmp_path):
         table = tmp_path / "table"
         entry = protocol.entry_of(run, SHORT)

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 import pytest
 
+from helpers.lanes import lane
 from helpers.places import ASSETS, BENCHMARKS, SCRIPTS
 from helpers.small_process import run_on_full_disk
 from mjgym.mjcf import export, load
@@ -120,7 +121,7 @@ def test_a_full_disk_keeps_the_file_that_is_there(command, name, tmp_path):
     assert list(tmp_path.iterdir()) == [out]
 
 
-@pytest.mark.slow
+@lane(3, 4)
 def test_an_export_that_fails_can_be_made_again(tmp_path, monkeypatch):
     folder = tmp_path / "out"
     spec = load("dmc/walker.xml")
