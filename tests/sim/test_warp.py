@@ -566,7 +566,7 @@ def test_more_worlds_than_there_is_memory_for_are_refused():
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("id", mostly_nightly([CART, "dmc/walker-walk-v0"], 2))
+@pytest.mark.parametrize("id", mostly_nightly([CART, "dmc/walker-walk-v0"], 4))
 def test_pictures_of_the_device_are_those_of_opengl(id):
     """Rays and OpenGL sample a pixel at other places: edges and stars differ."""
     pixels = {"camera": [0, 1], "width": 64, "height": 48}
@@ -661,6 +661,7 @@ def test_nothing_of_it_is_imported_for_the_processor():
     assert fresh(code) == "[]\n"
 
 
+@lane(2, 4)
 def test_bench_times_it():
     arguments = ["--device", DEVICE, "--num-envs", "2", "--seconds", "0.01", "--json"]
     result = CliRunner().invoke(app, ["bench", CART, "--backend", "warp", *arguments])

@@ -157,7 +157,7 @@ def test_a_bundled_policy_that_acts_by_images(tmp_path: Path) -> None:
 
 
 @pytest.mark.gl
-@pytest.mark.slow
+@lane(1, 4)
 @pytest.mark.torch
 def test_a_run_that_learned_from_images(tmp_path: Path) -> None:
     pytest.importorskip("onnx")

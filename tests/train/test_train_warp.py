@@ -11,6 +11,7 @@ import torch
 from typer.testing import CliRunner
 
 from helpers.devices import DEVICE
+from helpers.lanes import mostly_nightly
 from mjgym.cli.app import app
 from mjgym_train import config
 from mjgym_train.learn import algorithms
@@ -98,7 +99,7 @@ def test_images_at_the_end_of_an_episode_are_its_last():
     collector.close()
 
 
-@pytest.mark.parametrize("algorithm", OF_ALGORITHM)
+@pytest.mark.parametrize("algorithm", mostly_nightly(OF_ALGORITHM, 2))
 def test_the_command_trains_goes_on_and_evaluates(algorithm, tmp_path):
     run = str(tmp_path / "run")
     command = ["train", algorithm, ID, *SMALL, *OF_ALGORITHM[algorithm], *WARP, "--out", run]

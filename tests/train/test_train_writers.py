@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from helpers.lanes import lane
 from helpers.training_runs import ID, trainer
 from mjgym.policies.run_errors import RunError
 from mjgym_train import metrics
@@ -19,6 +20,7 @@ from mjgym_train.metrics import RETURN
 pytestmark = pytest.mark.torch
 
 
+@lane(0, 4)
 def test_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
@@ -34,6 +36,7 @@ def test_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert word.encode() in file.read_bytes()
 
 
+@lane(2, 4)
 def test_trackio(tmp_path: Path) -> None:
     pytest.importorskip("trackio")
     folder = tmp_path / "trackio"
