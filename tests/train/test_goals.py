@@ -255,7 +255,7 @@ def test_rates_are_compared_within_a_turn_with_the_best() -> None:
     assert rates.ratios(measured) == {"recipe": 2.0, "recipe, bfloat16": 4.0, "plain": 2.0}
 
 
-@lane(0, 5)
+@lane(0, 7)
 @pytest.mark.torch
 def test_quick_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("stable_baselines3")

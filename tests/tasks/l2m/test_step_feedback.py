@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from helpers.body_records import episodes
+from helpers.lanes import lane
 from mjgym.tasks.l2m.reflex import START, Reflexes, looked_at, parameters
 from mjgym.tasks.l2m.step_feedback import (
     LARGEST_OFFSET,
@@ -193,6 +194,7 @@ def test_it_turns(compiled_forces):
     np.testing.assert_allclose(script.heading, heading, atol=0.05)
 
 
+@lane(0, 7)
 @pytest.mark.compiled
 def test_it_walks_from_more_starts(compiled_forces):
     """Of 12 starts around START, more for 6 s than without feedback."""

@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import mostly_nightly, mostly_slow
 from helpers.locomotion_records import (
     MAZES,
     NAMES,
@@ -159,8 +159,7 @@ def test_walkers_go_to_targets_from_anywhere():
     env.close()
 
 
-@pytest.mark.parametrize("name", TURNED)
-@pytest.mark.slow
+@pytest.mark.parametrize("name", mostly_nightly(TURNED, 3))
 def test_walkers_are_turned_uniformly(name):
     env = make(name)
     assert spread(turns(env, recorded_starts(name)), 0, 2 * np.pi) < STATISTIC

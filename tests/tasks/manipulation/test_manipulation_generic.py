@@ -64,9 +64,10 @@ def test_spaces_and_limits_are_the_published_ones(name):
     env.close()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by /proc")
-@pytest.mark.parametrize("name", ["stack_3_bricks", "reassemble_5_bricks_random_order"])
+@pytest.mark.parametrize(
+    "name", mostly_nightly(["stack_3_bricks", "reassemble_5_bricks_random_order"])
+)
 def test_many_bricks_take_little_memory(name):
     """Neither for the bricks' default places, all within each other, nor for stacks of them.
 

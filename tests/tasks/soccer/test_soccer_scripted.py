@@ -7,8 +7,8 @@ import pytest
 from mjgym.tasks.locomotion.soccer import scripted
 
 ID = "soccer/boxhead-1v1-v0"
-MATCHES = 100
-ENOUGH = 80  # of 100 matches
+MATCHES = 50
+ENOUGH = 40  # of them
 
 
 def played(**kwargs):
@@ -34,7 +34,7 @@ def played(**kwargs):
 def test_it_beats_random_play():
     scores = played(opponent="random")
     assert (scores > 0).sum() >= ENOUGH
-    assert (scores < 0).sum() <= 5
+    assert (scores < 0).sum() <= 2
 
 
 @pytest.mark.slow
