@@ -18,7 +18,7 @@ _DIGEST = 32  # bytes
 
 
 def folder() -> Path:
-    """The folder of the files.
+    """The folder that keeps compiled code.
 
     Raises:
         RuntimeError: there is no home directory.

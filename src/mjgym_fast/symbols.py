@@ -289,7 +289,7 @@ def _numbers(values: Any) -> list[Any]:
 
 
 def _in(dtype: np.dtype[Any], values: Any) -> Any:
-    """Arguments with all arrays of numbers as symbols of a dtype."""
+    """Arguments whose arrays of floats have become symbols of a dtype."""
     if isinstance(values, dict):
         return {name: _in(dtype, x) for name, x in values.items()}
     if isinstance(values, tuple | list):

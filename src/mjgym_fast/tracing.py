@@ -251,7 +251,7 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """Number of its numbers."""
+        """Number of entries."""
         return int(np.prod(self.shape))
 
 

@@ -32,7 +32,7 @@ class A2CConfig(OnPolicyConfig):
 
 
 class A2C(OnPolicyAgent):
-    """A2C; see the module."""
+    """The agent of A2C, which the module describes."""
 
     Config: ClassVar[type[OnPolicyConfig]] = A2CConfig
     config: A2CConfig

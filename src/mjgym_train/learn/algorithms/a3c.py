@@ -22,6 +22,6 @@ class A3CConfig(A2CConfig):
 
 
 class A3C(A2C):
-    """A3C; see the module."""
+    """The agent of A3C, which the module describes."""
 
     Config: ClassVar[type[OnPolicyConfig]] = A3CConfig

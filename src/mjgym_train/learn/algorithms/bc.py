@@ -32,7 +32,7 @@ SMALLEST = 1e-3  # share of the action range below which an action is constant
 
 
 class BC(Agent):
-    """Behaviour cloning; see the module."""
+    """The agent of behaviour cloning, which the module describes."""
 
     Config: ClassVar[type[CloningConfig]] = CloningConfig
     config: CloningConfig

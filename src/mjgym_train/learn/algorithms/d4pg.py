@@ -25,6 +25,6 @@ class D4PGConfig(DeterministicConfig):
 
 
 class D4PG(DDPG):
-    """D4PG; see the module."""
+    """The agent of D4PG, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = D4PGConfig

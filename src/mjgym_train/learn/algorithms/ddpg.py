@@ -26,7 +26,7 @@ class DDPGConfig(DeterministicConfig):
 
 
 class DDPG(DeterministicAgent):
-    """DDPG; see the module."""
+    """The agent of DDPG, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = DDPGConfig
     critics_count = 1

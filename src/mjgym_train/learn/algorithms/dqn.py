@@ -51,7 +51,7 @@ class DQNConfig(OffPolicyConfig):
 
 
 class DQN(OffPolicyAgent):
-    """DQN; see the module."""
+    """The agent of DQN, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = DQNConfig
     config: DQNConfig

@@ -47,7 +47,7 @@ class IQLConfig(OfflineReplaySettings, OffPolicyConfig):
 
 
 class IQL(OffPolicyAgent):
-    """IQL; see the module."""
+    """The agent of IQL, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = IQLConfig
     config: IQLConfig

@@ -56,7 +56,7 @@ class PPOConfig(OnPolicyConfig):
 
 
 class PPO(OnPolicyAgent):
-    """PPO; see the module."""
+    """The agent of PPO, which the module describes."""
 
     Config: ClassVar[type[OnPolicyConfig]] = PPOConfig
     config: PPOConfig

@@ -25,6 +25,6 @@ class RainbowConfig(DQNConfig):
 
 
 class Rainbow(DQN):
-    """Rainbow; see the module."""
+    """The agent of Rainbow, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = RainbowConfig

@@ -29,7 +29,7 @@ class ReinforceConfig(OnPolicyConfig):
 
 
 class Reinforce(OnPolicyAgent):
-    """REINFORCE; see the module."""
+    """The agent of REINFORCE, which the module describes."""
 
     Config: ClassVar[type[OnPolicyConfig]] = ReinforceConfig
     config: ReinforceConfig

@@ -42,7 +42,7 @@ class SACConfig(OffPolicyConfig):
 
 
 class SAC(OffPolicyAgent):
-    """SAC; see the module."""
+    """The agent of SAC, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = SACConfig
     config: SACConfig

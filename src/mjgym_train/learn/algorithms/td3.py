@@ -46,7 +46,7 @@ class TD3Config(DeterministicConfig):
 
 
 class TD3(DeterministicAgent):
-    """TD3; see the module."""
+    """The agent of TD3, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = TD3Config
     config: TD3Config

@@ -32,7 +32,7 @@ class TD3BCConfig(OfflineReplaySettings, TD3Config):
 
 
 class TD3BC(TD3):
-    """TD3+BC; see the module."""
+    """The agent of TD3+BC, which the module describes."""
 
     Config: ClassVar[type[OffPolicyConfig]] = TD3BCConfig
     config: TD3BCConfig
