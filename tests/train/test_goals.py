@@ -273,7 +273,7 @@ def test_quick_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "next: mjgym evaluate" not in capfd.readouterr().out
 
 
-@pytest.mark.slow
+@lane(0, 4)
 @pytest.mark.torch
 def test_a_run_that_fails_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["recipe", "--quick", "--set", "nothing=1", "--out", str(tmp_path)]

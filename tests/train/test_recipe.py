@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import recipe
 
+from helpers.lanes import lane
 from mjgym import registry
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
@@ -152,7 +153,7 @@ print("went on")
 """
 
 
-@pytest.mark.slow
+@lane(3, 4)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_queue_lets_its_run_save_and_begins_no_other(number, tmp_path):
     words = (Path(recipe.__file__).parent, SAVING, tmp_path / "state")
@@ -199,7 +200,7 @@ def test_methods_have_the_same_cpu_time_and_evaluations(name, tmp_path):
 
 
 @pytest.mark.torch
-@pytest.mark.slow
+@lane(1, 4)
 def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
     small = ("hidden=[8]", "batch_size=8", "atoms=5", "learning_starts=40", "num_envs=4")
     monkeypatch.setitem(recipe.METHODS, "small", (*small, "env.max_episode_steps=20"))
@@ -218,7 +219,7 @@ def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
 
 
 @pytest.mark.torch
-@pytest.mark.slow
+@lane(1, 4)
 def test_the_peer_spends_its_cpu_time_on_one_thread(tmp_path):
     pytest.importorskip("stable_baselines3")
     script = Path(recipe.__file__).parent / "training" / "sb3_peer.py"

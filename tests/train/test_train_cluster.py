@@ -126,6 +126,7 @@ class TestWithoutRay:
         made.actors = actors
         return made
 
+    @lane(1, 4)
     @pytest.mark.parametrize(
         ("algorithm", "more"),
         [
@@ -191,6 +192,7 @@ class TestWithoutRay:
         ended = made.buffer.state_dict()["shards"][0]["arrays"]["ended"].unflatten(0, (-1, 4))
         assert ended.nonzero()[:, 0].unique().tolist() == [FRAGMENT_STEPS - 1]
 
+    @lane(1, 4)
     def test_goes_on_from_its_checkpoint(self, tmp_path):
         self.learner(tmp_path / "run", read()).train()
         again = self.learner(tmp_path / "run", read(steps=300), resume=True)
@@ -199,6 +201,7 @@ class TestWithoutRay:
         shard = again.buffer.state_dict()["shards"][0]["arrays"]
         assert shard["ended"][124:128].all()  # the last of the first life
 
+    @lane(0, 4)
     def test_other_ways_of_going_on_are_refused(self, tmp_path):
         self.learner(tmp_path / "run", read()).train()
         with pytest.raises(RunError, match="of 2 samplers, not of 3"):

@@ -471,6 +471,7 @@ class TestReplayOfARun:
             )
         assert made.train().updates == 20
 
+    @lane(1, 4)
     @pytest.mark.parametrize("algorithm", ["td3_bc", "bc", "sac"])
     def test_others_learn_from_it_too(self, algorithm, run, tmp_path):
         own = {"td3_bc": ("rewards=recorded",), "sac": ("learning_starts=4",), "bc": ("chunk=2",)}

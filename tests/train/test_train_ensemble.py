@@ -516,7 +516,7 @@ class TestJoined:
             trainer(folders[-1], *settings, algorithm=name).train()
         return folders
 
-    @pytest.mark.slow
+    @lane(0, 4)
     def test_by_critics_and_by_the_mean(self, runs, tmp_path):
         """Brute force: the proposal of highest mean value over all critics, and the mean."""
         members = [policy.load(run / "policy.npz") for run in runs]
@@ -585,7 +585,7 @@ class TestJoined:
         said = mjgym_("ensemble", *runs, *words[:3], 0, code=2).output
         assert "Invalid value for '--choose'" in said
 
-    @pytest.mark.slow
+    @lane(1, 4)
     def test_mistakes_are_named(self, runs, tmp_path):
         out = tmp_path / "all.npz"
         assert "two runs or more" in mjgym_("ensemble", runs[0], "--out", out, code=2).output

@@ -197,7 +197,7 @@ def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     assert "--onnx FILE, --hub FOLDER, --deploy DIR or" in mjgym_("export", ID, code=2).output
 
 
-@pytest.mark.slow
+@lane(1, 4)
 def test_what_comes_down_from_the_hub_acts_and_is_scored(tmp_path: Path) -> None:
     """The hub, here a folder, hands back a folder's files as they are."""
     mjgym_("export", ID, "--hub", tmp_path / "walker")

@@ -81,6 +81,7 @@ class TestEpisodes:
 
 @pytest.mark.slow
 class TestRuns:
+    @lane(1, 4)
     @pytest.mark.parametrize(
         "more", [pytest.param((), marks=pytest.mark.slow), ("action_repeat=3",)]
     )
@@ -142,6 +143,7 @@ class TestRuns:
 
 @pytest.mark.slow
 class TestCommands:
+    @lane(1, 4)
     def test_train_and_evaluate(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         settings = [s for s in (*SMALL, *REPLAY) if not s.startswith("env.")]

@@ -68,7 +68,7 @@ def test_no_import_of_pytorch_or_of_learning(path):
             left += imports(file, deferred=False)
 
 
-@pytest.mark.slow
+@lane(1, 4)
 def test_scores_without_pytorch_in_a_fresh_interpreter():
     program = "\n".join(
         [

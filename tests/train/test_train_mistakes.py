@@ -92,6 +92,7 @@ class TestStart:
             tmp_path / "again", *words, algorithm="td3", steps=80, resume=True
         ).train()  # from its own checkpoint
 
+    @lane(2, 4)
     @pytest.mark.parametrize(
         ("algorithm", "words"),
         [
@@ -173,6 +174,7 @@ class TestResume:
         again.train()
         assert evaluated(tmp_path / "run") == [20, 40, 60, 80, 120, 160]
 
+    @lane(1, 4)
     @pytest.mark.parametrize(
         ("words", "named"),
         [
@@ -479,6 +481,7 @@ class TestPolicyFiles:
 
 
 class TestEvaluate:
+    @lane(1, 4)
     def test_a_policy_file_a_bundled_policy_and_a_run_agree(self, run):
         by_seeds = ("--seeds", "10000-10001", "--json")
         of_run = json.loads(mjgym_("evaluate", run, "--episodes", 2, "--json").stdout)
@@ -532,6 +535,7 @@ def test_a_full_disk(tmp_path):
     assert not (tmp_path / "run" / "checkpoint.pt").exists()
 
 
+@lane(1, 4)
 def test_old_settings_are_read():
     """Those of the policies in the package, which were trained long ago."""
     for id in trained.ids():

@@ -355,6 +355,7 @@ class TestRuns:
         assert not torch.equal(steps[29]["following"], steps[30]["observation"])
         made.close()
 
+    @lane(1, 4)
     def test_the_commands(self, tmp_path):
         folder = tmp_path / "run"
         words = [*SMALL, *ROLLOUTS, "--steps", 120]

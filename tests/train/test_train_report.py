@@ -84,6 +84,7 @@ def test_ornstein_uhlenbeck_noise():
     assert noise.state[1] != 0
 
 
+@lane(2, 4)
 @pytest.mark.gl
 def test_from_images(tmp_path):
     more = ["num_envs=2", "batch_size=4", "learning_starts=20", "updates_per_step=0.1"]

@@ -163,7 +163,7 @@ def test_scripts_write_whole_files(path):
     assert path.name in MAY or not plain, plain
 
 
-@pytest.mark.slow
+@lane(0, 4)
 def test_what_a_killed_writer_has_left_goes_with_the_next_one(tmp_path):
     program = (
         "import os, pathlib; from mjgym.util import atomic\n"
