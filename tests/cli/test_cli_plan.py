@@ -101,7 +101,7 @@ def test_a_viewer_shows_a_planner():
     assert session.progress.total > 0
 
 
-@lane(0, 4)
+@lane(2, 7)
 @pytest.mark.gl
 def test_a_film_shows_the_first_episode(tmp_path: Path):
     from PIL import Image

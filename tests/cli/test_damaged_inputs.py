@@ -23,7 +23,7 @@ PROGRAM = "from helpers.damaged_inputs import main; main(int(sys.argv[1]), int(s
 
 @pytest.mark.parametrize(
     ("every", "first"),
-    mostly_nightly([(12, 5), *((4, k) for k in range(4))], 4, [(12, 5)]),
+    mostly_nightly([(12, 5), *((4, k) for k in range(4))], 7, [(12, 5)]),
 )
 def test_no_damaged_input_is_taken(tmp_path: Path, every: int, first: int) -> None:
     said = run_small(PROGRAM, str(every), str(first), folder=tmp_path)

@@ -114,7 +114,7 @@ class TestDmControl:
         for line in said.splitlines()[:2]:
             assert set(line.split()) == {"True", "*"}
 
-    @lane(0, 4)
+    @lane(1, 7)
     def test_torchrl_uses_it(self):
         pytest.importorskip("torchrl", reason='needs pip install -e ".[torchrl]"')
         said = run_small(

@@ -88,7 +88,7 @@ def test_a_time_limit_truncates_and_discount_0_terminates(push, ends):
     assert not any(any(step[2:4]) for step in steps[:-1])
 
 
-@lane(1, 4)
+@lane(2, 7)
 def test_it_runs_in_processes_of_its_own():
     envs = gymnasium.vector.AsyncVectorEnv([functools.partial(make)] * 2, context="spawn")
     try:

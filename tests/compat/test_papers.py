@@ -73,7 +73,7 @@ class TestLoad:
         with pytest.raises(TypeError, match=message):
             adapter.load("cartpole", "balance", **arguments)
 
-    @lane(0, 4)
+    @lane(3, 7)
     @pytest.mark.gl
     def test_pixels(self):
         asked = {"height": 24, "width": 32, "camera_id": 0}

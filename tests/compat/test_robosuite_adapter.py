@@ -46,7 +46,7 @@ def test_random_actions_in_lift():
     env.close()
 
 
-@lane(0, 4)
+@lane(4, 7)
 @pytest.mark.gl
 def test_pictures_are_upside_down_unless_asked():
     """In a process of its own, where OpenGL ends with it."""
@@ -78,7 +78,7 @@ assert suite.make("Lift", "Panda").reset()["agentview_image"].shape == (256, 256
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-@lane(1, 4)
+@lane(5, 7)
 @pytest.mark.display
 @pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs a display: apt-get install xvfb")
 def test_render_opens_a_window():

@@ -117,7 +117,7 @@ def test_environment_for_learning_from_low_dimensional_observations():
     env.close()
 
 
-@lane(0, 4)
+@lane(6, 7)
 @pytest.mark.gl
 def test_environment_for_learning_from_pixels():
     env = robosuite.make(
@@ -251,7 +251,7 @@ def test_noise_of_each_robot():
 # Cameras.
 
 
-@lane(1, 4)
+@lane(0, 7)
 @pytest.mark.gl
 def test_segmentation_depth_and_points(monkeypatch):
     monkeypatch.setattr(macros, "IMAGE_CONVENTION", "opencv")
@@ -311,7 +311,7 @@ def test_xml_holds_what_an_episode_has_drawn(task):
         other.reset_from_xml_string("<mujoco/>")
 
 
-@lane(1, 4)
+@lane(1, 7)
 @pytest.mark.parametrize("told", [True, False], ids=["whole", "without memory"])
 def test_actions_lead_from_a_recorded_state_to_the_recorded_ones(told):
     env, other = make(seed=0), make(seed=1)
@@ -364,7 +364,7 @@ def test_control_step_simulates_whole_physics_steps(frequency, steps):
     assert env.control_freq == frequency
 
 
-@lane(2, 4)
+@lane(2, 7)
 @pytest.mark.parametrize("task", ["TwoArmTransport", "ToolHang"])
 def test_reward_shaping_of_sparse_tasks_warns(task):
     robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
@@ -506,7 +506,7 @@ def test_a_wrapper_of_ones_own():
 # Controllers and names.
 
 
-@lane(2, 4)
+@lane(3, 7)
 def test_whole_body_ik_moves_joints_as_published():
     """Recorded with contacts of an arm with its own base switched off, as shapes differ there."""
     record = np.load(FOLDER / "whole_body_ik.npz")

@@ -33,7 +33,7 @@ def make(name, suite=robosuite, **asked):
     return suite.make(name, **{"robots": robots, **BLIND, **asked})
 
 
-@pytest.mark.parametrize("name", mostly_nightly(NAMES, 4))
+@pytest.mark.parametrize("name", mostly_nightly(NAMES, len(NAMES)))
 def test_each_environment_runs_and_has_the_entries_of_ours(name):
     env, same = make(name), make(name, ours)
     published, here = env.reset(), same.reset()

@@ -17,7 +17,7 @@ STEPS = "--steps=20"
 SEED = secrets.randbelow(2**31)  # another one each time; a failure prints it
 
 
-@lane(0, 4)
+@lane(3, 7)
 def test_gymnasiums_own_are_equal_to_the_last_bit(tmp_path):
     done = commands.run(
         *("verify", "gymnasium/Hopper-v5", "gymnasium/Ant-v5", "--seeds=2", STEPS),
@@ -135,7 +135,7 @@ def test_published_look_of_a_maze():
 
 
 @pytest.mark.gl
-@lane(1, 4)
+@lane(4, 7)
 def test_images_beyond_the_bound_are_the_exit_status(tmp_path):
     """Corridors of humanoids have a look of our own."""
     pytest.importorskip("dm_control")

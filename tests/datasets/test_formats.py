@@ -332,7 +332,7 @@ def test_an_episode_of_another_environment_is_not_written(name, kwargs, message,
 
 @needs_h5py
 class TestBadFiles:
-    @lane(1, 4)
+    @lane(5, 7)
     def test_what_is_whole_of_a_file_that_is_cut_off(self, tmp_path):
         random_demos("whole.hdf5", episodes=12)
         content = Path("whole.hdf5").read_bytes()
@@ -496,7 +496,7 @@ class TestRobosuite:
         assert not episode.successes[0]
         assert episode.check(env).differs is None
 
-    @lane(0, 4)
+    @lane(6, 7)
     def test_they_become_ours(self):
         assert run("convert", RECORDED, "ours.hdf5")[0] == 0
         code, said = run("replay", "ours.hdf5", "--check")

@@ -63,7 +63,7 @@ def test_ppo(tmp_path):
     assert picture.getextrema()[0] < 100 < picture.getextrema()[1]
 
 
-@lane(0, 3)
+@lane(0, 5)
 def test_sac(tmp_path):
     out = run("sac.py", tmp_path, "--steps", 2400, "--num-envs", 4, needs=["torch"])
     assert len(re.findall(r"2000 steps .* losses(?: +-?\d+\.\d+){3}$", out, re.MULTILINE)) == 1
@@ -76,7 +76,7 @@ def test_reach_and_push(tmp_path):
     assert reached == ["tutorial/hand-reach-v0", "tutorial/hand-push-v0"]
 
 
-@lane(1, 3)
+@lane(1, 5)
 def test_sb3_her(tmp_path):
     """A sparse reward is learned from by hindsight."""
     out = run("sb3_her.py", tmp_path, 6000, "--horizon", 25, id="--steps",
@@ -87,6 +87,7 @@ def test_sb3_her(tmp_path):
     assert (tmp_path / "sb3_her.zip").exists()
 
 
+@lane(3, 5)
 def test_soccer_ppo(tmp_path):
     out = run(
         "soccer_ppo.py", tmp_path, "--steps", 1500, "--matches", 4, "--horizon", 64, "--trials", 1,
@@ -105,6 +106,7 @@ def test_soccer_ppo(tmp_path):
     assert drawn.read_bytes() == before
 
 
+@lane(2, 5)
 def test_sb3(tmp_path):
     out = run(
         "sb3.py", tmp_path, "--steps", 128, "--num-envs", 2, "--horizon", 32,
@@ -116,6 +118,7 @@ def test_sb3(tmp_path):
     }  # fmt: skip
 
 
+@lane(4, 5)
 def test_torchrl(tmp_path):
     out = run(
         "torchrl_ppo.py", tmp_path, "--steps", 2048, "--num-envs", 2, "--horizon", 512,
@@ -126,7 +129,7 @@ def test_torchrl(tmp_path):
     assert float(returns[1]) >= 0  # episodes have 1000 steps
 
 
-@lane(2, 3)
+@lane(2, 5)
 @pytest.mark.usefixtures("programs_join_ray")
 def test_rllib(tmp_path):
     """Without runners, which are those of the guide to clients: that is run in `test_clients`."""

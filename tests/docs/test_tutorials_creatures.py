@@ -130,7 +130,7 @@ def test_they_go_their_ways_and_stay_on_the_floor(paths):
     assert np.linalg.norm(ways[:, None] - ways, axis=-1)[pairs].min() > 0.1
 
 
-@lane(2, 4)
+@lane(6, 7)
 @pytest.mark.gl
 def test_the_program_writes_a_picture_a_plot_and_a_film(tmp_path):
     pytest.importorskip("matplotlib")

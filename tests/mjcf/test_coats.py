@@ -27,7 +27,7 @@ def _skin(model):
     return model.skin_vert, model.skin_face
 
 
-@lane(0, 4)
+@lane(0, 7)
 def test_a_coat_is_closed(furry):
     _, model, _ = furry
     _, faces = _skin(model)
@@ -37,7 +37,7 @@ def test_a_coat_is_closed(furry):
     assert len(there) > 0.999 * len(edges)  # few are shared by four triangles
 
 
-@lane(1, 4)
+@lane(1, 7)
 def test_its_outside_is_outside(furry):
     _, model, _ = furry
     points, faces = _skin(model)

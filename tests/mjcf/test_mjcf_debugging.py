@@ -203,7 +203,7 @@ class TestEnvironment:
         "except mjcf.CompileError as error:\n    print(error.line)"
     )
 
-    @lane(3, 4)
+    @lane(2, 7)
     @pytest.mark.parametrize(("value", "line"), [("1", "<string>:3"), ("0", ""), ("", "")])
     def test_the_variable(self, value, line):
         assert fresh(self.PROGRAM, **{ENVIRONMENT: value}) == f"{line}\n"

@@ -351,7 +351,7 @@ class TestSources:
             with pytest.raises(ValueError, match=r"a\.mjb: "):
                 diff(spec(), path)
 
-    @lane(0, 4)
+    @lane(3, 7)
     @pytest.mark.parametrize("name", ["humanoid", "dog", "manipulator"])
     def test_models_of_this_package(self, name):
         path = ASSETS / "dmc" / f"{name}.xml"

@@ -525,7 +525,7 @@ class TestTrajectory:
         with pytest.raises(ValueError, match=r"other.npz: timestep: must be one number"):
             Trajectory.load(path)
 
-    @lane(0, 4)
+    @lane(4, 7)
     def test_refuses_headers_that_promise_too_much(self, tmp_path):
         """NumPy would allocate 469 GiB."""
         path, header = tmp_path / "large.npz", io.BytesIO()

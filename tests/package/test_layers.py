@@ -513,7 +513,7 @@ class TestImport:
         assert imported["said"] == []
 
 
-@lane(3, 4)
+@lane(0, 7)
 def test_environments_need_no_opengl():
     """Not even the Python packages of it; only pictures do."""
     program = """

@@ -208,7 +208,7 @@ class TestWheel:
         expected, *_ = env.step(0 * env.action_space.sample())
         assert facts["observation"] == expected.tolist()
 
-    @lane(0, 4)
+    @lane(1, 7)
     def test_every_model_compiles(self, installed):
         python, empty = installed
         program = """
@@ -238,7 +238,7 @@ class TestWheel:
         done = run_code(sections(apart=False)[title], tmp_path, inherited(), forks)
         assert done.returncode == 0, done.stderr
 
-    @lane(1, 4)
+    @lane(2, 7)
     def test_gallery_tutorials_and_clips_are_there(self, installed):
         python, empty = installed
         command = next(python.parent.glob("mjgym*"))

@@ -13,7 +13,7 @@ SKIN = int(mujoco.mjtObj.mjOBJ_SKIN)
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
 
 
-@lane(2, 4)
+@lane(3, 7)
 @pytest.mark.gl
 @pytest.mark.parametrize("id", ["dmc/dog-stand-v0", "locomotion/rodent-two_touch-v0"])
 def test_segmentation_shows_geoms(id):
@@ -29,7 +29,7 @@ def test_segmentation_shows_geoms(id):
     env.close()
 
 
-@lane(2, 4)
+@lane(4, 7)
 @pytest.mark.gl
 def test_a_coat_hides_what_it_covers():
     env = gymnasium.make("dmc/dog-stand-v0").unwrapped
@@ -42,7 +42,7 @@ def test_a_coat_hides_what_it_covers():
     env.close()
 
 
-@lane(3, 4)
+@lane(5, 7)
 @pytest.mark.gl
 def test_the_rat_does_not_see_the_inside_of_its_coat():
     env = gymnasium.make("locomotion/rodent-two_touch-v0").unwrapped

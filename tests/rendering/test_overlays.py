@@ -98,7 +98,7 @@ TOUCHING = ("contacts", "forces", "split_forces", "contact_frames", "force_label
 
 @pytest.mark.gl
 class TestPictures:
-    @lane(0, 4)
+    @lane(6, 7)
     def test_words_are_seen_and_leave_the_simulation_alone(self, creature):
         base = creature.unwrapped
         before, plain = base.get_state(), creature.render()
@@ -121,7 +121,7 @@ class TestPictures:
         kinds = base.camera("y", kind="segmentation", groups={"geom": ()})[..., 1]
         assert not (kinds == mujoco.mjtObj.mjOBJ_GEOM).any()
 
-    @lane(1, 4)
+    @lane(0, 7)
     def test_the_environments_own_hold_where_a_call_names_none(self):
         words = ("com", "inertia")
         env = gymnasium.make(ESCAPE, render_mode="rgb_array", show=words, **SIZE)
@@ -136,7 +136,7 @@ class TestPictures:
         env.close()
         envs.close()
 
-    @lane(0, 4)
+    @lane(1, 7)
     def test_an_agents_picture_never_has_them(self):
         pictures = []
         for show in ((), ("labels", "inertia")):

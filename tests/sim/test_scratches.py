@@ -49,7 +49,7 @@ def test_as_by_one_thread():
     one.close(), several.close()
 
 
-@lane(0, 4)
+@lane(3, 7)
 @pytest.mark.parametrize(("steps", "several"), [(MIN_STEPS - 1, False), (100 * MIN_STEPS, True)])
 def test_where_physics_runs_several_threads_write(steps, several):
     task = Noted(steps=steps)

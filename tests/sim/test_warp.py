@@ -661,7 +661,7 @@ def test_nothing_of_it_is_imported_for_the_processor():
     assert fresh(code) == "[]\n"
 
 
-@lane(2, 4)
+@lane(4, 7)
 def test_bench_times_it():
     arguments = ["--device", DEVICE, "--num-envs", "2", "--seconds", "0.01", "--json"]
     result = CliRunner().invoke(app, ["bench", CART, "--backend", "warp", *arguments])

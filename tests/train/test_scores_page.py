@@ -121,7 +121,7 @@ class TestNotLearned:
 
 
 class TestPictures:
-    @lane(3, 4)
+    @lane(1, 7)
     def test_curves_and_profile(self, tmp_path):
         made = [*rows(WALK, 0, 100.0, 800.0), *rows(WALK, 1, 90.0, 900.0), *rows(RUN, 0, 5.0, 9.0)]
         drawn = scores.draw(made, tmp_path)

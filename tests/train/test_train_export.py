@@ -157,7 +157,7 @@ def test_a_bundled_policy_that_acts_by_images(tmp_path: Path) -> None:
 
 
 @pytest.mark.gl
-@lane(1, 4)
+@lane(6, 7)
 @pytest.mark.torch
 def test_a_run_that_learned_from_images(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
@@ -197,7 +197,7 @@ def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     assert "--onnx FILE, --hub FOLDER, --deploy DIR or" in mjgym_("export", ID, code=2).output
 
 
-@lane(1, 4)
+@lane(0, 7)
 def test_what_comes_down_from_the_hub_acts_and_is_scored(tmp_path: Path) -> None:
     """The hub, here a folder, hands back a folder's files as they are."""
     mjgym_("export", ID, "--hub", tmp_path / "walker")
@@ -218,7 +218,7 @@ def test_a_card_makes_the_environment_that_a_policy_has_learned_in() -> None:
     assert f"gym.make(\"{ID}\", observation='dict')" in text
 
 
-@lane(3, 4)
+@lane(1, 7)
 @pytest.mark.torch
 def test_a_run_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     made = trainer(tmp_path / "run", algorithm="td3")

@@ -120,7 +120,7 @@ def test_the_policy_is_the_averaged_actor(name):
 SMALL = training_runs.SMALL_REPLAY
 
 
-@lane(3, 4)
+@lane(2, 7)
 @pytest.mark.parametrize("algorithm", ["td3", "sac"])
 def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
     """Bit for bit, though the arrays of a checkpoint move into new memory."""

@@ -81,7 +81,7 @@ class TestEpisodes:
 
 @pytest.mark.slow
 class TestRuns:
-    @lane(1, 4)
+    @lane(3, 7)
     @pytest.mark.parametrize(
         "more", [pytest.param((), marks=pytest.mark.slow), ("action_repeat=3",)]
     )
@@ -94,7 +94,7 @@ class TestRuns:
         )
         assert (found.returns < 0).all()
 
-    @lane(0, 4)
+    @lane(4, 7)
     @pytest.mark.parametrize(
         "algorithm",
         ["ppo", "rainbow", "reinforce"],
@@ -143,7 +143,7 @@ class TestRuns:
 
 @pytest.mark.slow
 class TestCommands:
-    @lane(1, 4)
+    @lane(5, 7)
     def test_train_and_evaluate(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         settings = [s for s in (*SMALL, *REPLAY) if not s.startswith("env.")]

@@ -68,7 +68,7 @@ def test_no_import_of_pytorch_or_of_learning(path):
             left += imports(file, deferred=False)
 
 
-@lane(1, 4)
+@lane(6, 7)
 def test_scores_without_pytorch_in_a_fresh_interpreter():
     program = "\n".join(
         [
@@ -90,7 +90,7 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
     fresh(program)
 
 
-@lane(1, 4)
+@lane(0, 7)
 def test_commands_of_training_can_be_imported_first():
     """As another process does that unpickles one of their functions."""
     program = (

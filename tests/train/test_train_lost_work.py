@@ -46,7 +46,7 @@ def train(folder, *words, code=0):
     return mjgym_("train", "td3", ID, *SMALL_REPLAY, *budget, *words, code=code)
 
 
-@lane(3, 4)
+@lane(1, 7)
 @pytest.mark.parametrize("words", [(), ("--overwrite",)], ids=str)
 def test_a_folder_in_use_is_refused_with_its_holder(tmp_path, holder, words):
     said = " ".join(train(tmp_path / "run", *words, code=1).stderr.split())
@@ -165,7 +165,7 @@ def test_a_run_whose_episodes_all_diverge_ends(algorithm, tmp_path, monkeypatch)
     assert max(m.env_step for m in shares) < 1000
 
 
-@lane(3, 4)
+@lane(2, 7)
 @pytest.mark.usefixtures("own_ids")
 def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

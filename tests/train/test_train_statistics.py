@@ -84,7 +84,7 @@ class TestStatistics:
         low, high = statistics.mean_intervals(samples)
         assert ((low < 5) & (high > 5)).mean() == pytest.approx(0.95, abs=0.012)
 
-    @lane(3, 4)
+    @lane(1, 7)
     @pytest.mark.parametrize(
         "statistic",
         [statistics.mean, pytest.param(statistics.interquartile_mean, marks=pytest.mark.slow)],
@@ -165,7 +165,7 @@ class TestComparison:
         with pytest.raises(RunError, match="has no evaluation/return yet"):
             comparison.read([tmp_path])
 
-    @lane(1, 4)
+    @lane(2, 7)
     def test_a_picture(self, tmp_path):
         pytest.importorskip("matplotlib")
         file = tmp_path / "metrics.csv"

@@ -104,7 +104,7 @@ def test_a_support_that_is_too_small_is_warned_of(tmp_path):
         made.train()
 
 
-@lane(3, 4)
+@lane(6, 7)
 def test_a_run_with_a_moving_support_resumes_bit_for_bit(tmp_path):
     def started(folder, **given):
         made = trainer(folder, *SMALL_REPLAY, algorithm="td3", steps=240, **given)

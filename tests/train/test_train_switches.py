@@ -111,7 +111,7 @@ class TestSchedules:
             each.schedule(1)
         assert set(self.rates(again).values()) == {0.0025}
 
-    @lane(0, 4)
+    @lane(0, 7)
     def test_a_run_goes_on_bit_for_bit(self, tmp_path):
         settings = (*SMALL_REPLAY, *self.SETTINGS)
         whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)

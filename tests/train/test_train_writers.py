@@ -20,7 +20,7 @@ from mjgym_train.metrics import RETURN
 pytestmark = pytest.mark.torch
 
 
-@lane(0, 4)
+@lane(3, 7)
 def test_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
@@ -36,7 +36,7 @@ def test_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert word.encode() in file.read_bytes()
 
 
-@lane(2, 4)
+@lane(4, 7)
 def test_trackio(tmp_path: Path) -> None:
     pytest.importorskip("trackio")
     folder = tmp_path / "trackio"

@@ -42,7 +42,7 @@ def env():
 
 @pytest.mark.usefixtures("headless")
 class TestLaunch:
-    @lane(3, 4)
+    @lane(0, 7)
     @pytest.mark.parametrize("policy", ["None", "1"])
     def test_a_page_without_a_display_until_ctrl_c(self, policy, tmp_path):
         process = subprocess.Popen(

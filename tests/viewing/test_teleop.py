@@ -460,7 +460,7 @@ def stand(observation):
 LEGGED = ("legged/go1-velocity-v0", "legged/go1-joystick-v0", "legged/g1-joystick-v0")
 
 
-@lane(2, 4)
+@lane(1, 7)
 @pytest.mark.parametrize("id", LEGGED)
 def test_keys_are_the_command_of_a_legged_robot(id):
     env = gymnasium.make(id, dtype="float64")

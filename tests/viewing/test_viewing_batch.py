@@ -113,7 +113,7 @@ def viewer_of():
         envs.close()
 
 
-@lane(2, 4)
+@lane(2, 7)
 def test_walls_stand_where_each_maze_has_them(viewer_of):
     viewer, session = viewer_of(MAZE)
     walls = [boxes(session, i) for i in range(3)]
@@ -167,7 +167,7 @@ def test_floors_and_skies_have_the_models_colours(viewer_of):
     assert above[..., 2].mean() > above[..., 0].mean()  # blue
 
 
-@lane(0, 4)
+@lane(3, 7)
 def test_terrain_is_not_made_coarse(viewer_of):
     viewer, _ = viewer_of("dmc/quadruped-escape-v0")
     ground = [part for part in Scene(viewer).parts if part.body == 0]
@@ -196,7 +196,7 @@ def test_cameras_follow_what_walks_away(viewer_of):
     assert scene.width < 1.2 * width
 
 
-@lane(0, 4)
+@lane(4, 7)
 def test_a_slow_page_gets_the_newest_state_and_few_others(viewer_of):
     import viser
 
@@ -277,7 +277,7 @@ def test_who_drives_by_hand_is_not_paused_for_a_page():
     env.close()
 
 
-@lane(2, 4)
+@lane(5, 7)
 def test_groups_show_and_what_has_no_shape_is_refused(viewer_of):
     viewer, _ = viewer_of("dmc/walker-walk-v0", groups={"geom": ()})
     assert not Scene(viewer).parts

@@ -8,7 +8,7 @@ import pytest
 
 from helpers import body_records
 from helpers.body_records import AXES, EPISODES, Walker, episodes, poses
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from mjgym.tasks.l2m import skeleton
 from mjgym.tasks.l2m.musculoskeletal import ACTION_TO_MODEL, COORDINATES, MUSCLES, Musculoskeletal
 
@@ -79,7 +79,7 @@ class TestSkeleton:
         assert len(skeleton.free_coordinates()) == 14
         assert len(skeleton.free_coordinates(planar=True)) == 9
 
-    @pytest.mark.slow
+    @lane(2, 3)
     def test_bodies_are_where_they_are(self):
         assert worst(in_poses()["body_pos"], poses()["body_pos"] @ AXES.T) < 1e-9
 
@@ -123,7 +123,7 @@ class TestPaths:
         found[:, :, [COORDINATES.index(f"hip_rotation_{side}") for side in SIDES]] = 0
         assert worst(found, poses()["moment_arm"]) < 1e-6
 
-    @pytest.mark.slow
+    @lane(0, 3)
     def test_moment_arms_are_slopes_of_lengths(self, walker):
         """About the locked coordinates, too."""
         step = 1e-6
@@ -237,7 +237,7 @@ class TestReplay:
             assert worst(law.value(activation), record["a"][row]) < 1e-3
 
 
-@pytest.mark.slow
+@lane(0, 3)
 @pytest.mark.parametrize("name", [name for name in EPISODES if name == "planar"])
 def test_a_walk_that_is_replayed_without_looking(name):
     """A stride and a half goes by before it is 5 cm off: then small differences have grown."""
@@ -250,7 +250,7 @@ def test_a_walk_that_is_replayed_without_looking(name):
 
 
 class TestSteps:
-    @pytest.mark.slow
+    @lane(1, 3)
     def test_the_tibias_stay_in_their_places(self):
         """The slides follow the knees' angles all the time."""
         name = EPISODES[-1]
@@ -263,7 +263,7 @@ class TestSteps:
             at, _ = coordinates.placed(q, 0 * q)
             assert worst(coordinates.slides(walker.v.qpos), at) < 1e-8
 
-    @pytest.mark.slow
+    @lane(2, 3)
     def test_they_converge(self):
         """Of a quarter of the step, a fraction of the error is left; measured by finer steps."""
         name = EPISODES[0]

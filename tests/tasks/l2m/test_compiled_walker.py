@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from helpers.body_records import EPISODES, Walker, episodes, planar, poses
+from helpers.lanes import lane
 
 pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
 
@@ -84,6 +85,7 @@ class Beside:
         )
 
 
+@lane(2, 3)
 @pytest.mark.parametrize("name", ["walk_around", "walk_planar"])
 def test_the_law_is_that_in_numpy(name):
     """In all recorded poses, and in states of walks that stand on the ground."""
@@ -107,6 +109,7 @@ def play(envs, steps):
     return seen, envs.get_state()
 
 
+@lane(0, 3)
 @pytest.mark.parametrize("name", ["walk_around", "walk_planar"])
 @pytest.mark.parametrize("make", [Env, VectorEnv])
 def test_episodes_are_those_in_numpy(make, name):

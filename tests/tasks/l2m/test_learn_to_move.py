@@ -8,6 +8,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from helpers.lanes import lane
 from mjgym.envs.vector import VectorEnv
 from mjgym.tasks.l2m.reflex import START
 from mjgym.tasks.l2m.walk import FORWARD, RIGHT, STRAIGHT, OpenSimWalk, placed
@@ -71,7 +72,7 @@ def test_a_walker_goes_on_from_a_recorded_state(states):
     )
 
 
-@pytest.mark.slow
+@lane(2, 3)
 @pytest.mark.parametrize(
     ("shares", "farthest"),
     [({"initial": 1.0}, 7.0), ({"standing": 1.0, "farthest": 0.3}, 0.3)],
@@ -116,6 +117,7 @@ def test_a_sink_that_is_not_renewed_stays(states):
     assert (begun(states, renewed=True).view.memory["stay"] <= 4).all()
 
 
+@lane(0, 3)
 @pytest.mark.compiled
 def test_the_published_observation_tells_as_much(compiled_forces):
     """Of walkers that turn by the reflexes: the sink, and the leans along the heading."""

@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from helpers.body_records import EPISODES, episodes
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from mjgym.cli.policy_option import load_policy
 from mjgym.tasks.l2m.reflex import BALANCE, CONTACT, START, Reflexes, looked_at, parameters
 
@@ -86,6 +86,7 @@ def test_it_walks(compiled_forces):
     assert len(taken) >= 4
 
 
+@lane(2, 3)
 @pytest.mark.compiled
 def test_it_walks_for_a_whole_episode(compiled_forces):
     distance, taken, fell = walked(2500)
@@ -94,7 +95,7 @@ def test_it_walks_for_a_whole_episode(compiled_forces):
     assert np.mean(np.diff(taken[5:])) == pytest.approx(STEP_TIME, rel=0.05)
 
 
-@pytest.mark.slow
+@lane(1, 3)
 def test_it_walks_for_a_whole_episode_on_muscles_of_mujoco():
     """With parameters of its own: those of OpenSim's walk fall after two seconds."""
     distance, _, fell = walked(2500, "l2m/walk_planar-fast-v0")
@@ -110,6 +111,7 @@ STARTS = {
 }
 
 
+@lane(1, 3)
 @pytest.mark.compiled
 @pytest.mark.parametrize("off", STARTS.values(), ids=STARTS)
 def test_it_walks_in_space(off, compiled_forces):

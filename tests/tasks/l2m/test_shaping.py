@@ -4,6 +4,7 @@ import gymnasium
 import numpy as np
 import pytest
 
+from helpers.lanes import lane
 from mjgym.tasks.l2m import shaping
 
 AHEAD = np.array([1.4, 0.0])
@@ -63,7 +64,7 @@ def test_bent_knees_add_up_and_stretched_ones_do_not_count():
     assert shaping.knee_bend(np.array([-0.5, 0.1])) == pytest.approx(0.5)
 
 
-@pytest.mark.slow
+@lane(0, 3)
 @pytest.mark.parametrize("id", ["l2m/walk_around-fast-v0", "l2m/walk_around-v0"])
 def test_terms_are_of_the_state_weighted_and_alike_in_a_batch(id):
     bent = (0.0, 0.0, 0.94, 0.0, 0.0, 0.0, -0.4, 0.0, 0.0, 0.0, -0.2, 0.0)

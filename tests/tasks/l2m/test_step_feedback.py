@@ -174,6 +174,7 @@ def test_the_course_turns_to_the_target(side):
     assert lead > LEAD * TURN_RATE
 
 
+@lane(1, 3)
 @pytest.mark.compiled
 def test_it_turns(compiled_forces):
     """To targets on the left and on the right of two walkers, and the heading is known."""

@@ -8,7 +8,7 @@ import pytest
 
 import mjgym
 from helpers import walk_records
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.walk_records import NAMES, episodes, field_state, states, task
 from mjgym.sim import Single
 from mjgym.task.models import compile_model
@@ -280,7 +280,7 @@ def test_sinks_differ_by_seed_and_not_else():
     env.close()
 
 
-@pytest.mark.slow
+@lane(0, 3)
 @pytest.mark.parametrize("id", ["l2m/walk_forward-fast-v0", "l2m/walk_around-v0"])
 def test_the_centre_of_the_field_and_the_time(id):
     """Instead of the map: 100 numbers, of which the last 97 are the same."""

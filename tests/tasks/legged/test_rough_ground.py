@@ -4,7 +4,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.legged_records import record
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
@@ -134,7 +134,7 @@ def test_beyond_the_hardest_row_any_is_drawn():
     assert max(levels) <= 9
 
 
-@pytest.mark.slow
+@lane(1, 3)
 def test_first_rows_and_columns_are_drawn_as_published():
     envs = VectorEnv(RoughVelocity(robot="go1"), num_envs=600)
     envs.reset(seed=0)

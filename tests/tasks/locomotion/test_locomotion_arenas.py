@@ -5,7 +5,7 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.locomotion_records import (
     MAZES,
     NAMES,
@@ -157,7 +157,7 @@ def platforms(place, simulation):
     return pos[used, :1] + size[used, :1] * (-1, 1)
 
 
-@pytest.mark.slow
+@lane(0, 3)
 @pytest.mark.parametrize(("arena", "name"), GAPS.items())
 def test_platforms_and_gaps_are_uniform(arena, name):
     place, simulation, draw = drawn_by(arena)
@@ -243,7 +243,7 @@ def test_recorded_terrains_are_made_of_bumps_as_ours_are():
     np.testing.assert_allclose(found, inner, atol=1e-9)
 
 
-@pytest.mark.slow
+@lane(1, 3)
 def test_terrains_have_a_ridge_half_way_and_bumps_of_the_right_spread():
     _, simulation, draw = drawn_by("bowl")
     shape = (bowl.POINTS, bowl.POINTS)

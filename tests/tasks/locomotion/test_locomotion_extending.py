@@ -11,6 +11,7 @@ import mjgym
 from helpers import described
 from helpers.extending.hexapod import Hexapod
 from helpers.extending.stairs import Stairs
+from helpers.lanes import lane
 from helpers.rollouts import actions_for, equal
 from mjgym.mjcf import Spec
 from mjgym.tasks.locomotion.arenas import Arena
@@ -60,7 +61,7 @@ def _make():
     return gymnasium.make(ID, max_episode_steps=4, **IMPORTED)
 
 
-@pytest.mark.slow
+@lane(2, 3)
 def test_other_processes_find_what_is_named_by_its_module():
     asynchronous = AsyncVectorEnv([_make] * 2, context="spawn")
     sync = SyncVectorEnv([_make] * 2)

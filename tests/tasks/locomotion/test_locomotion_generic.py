@@ -360,6 +360,7 @@ def test_a_walker_sees_with_its_own_camera(id):
     env.close()
 
 
+@lane(2, 3)
 @pytest.mark.gl
 @pytest.mark.parametrize(
     ("id", "fields"),

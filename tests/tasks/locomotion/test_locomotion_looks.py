@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from helpers.registered import registered_task
 from mjgym.envs.pixels import viewpoint
 
@@ -35,6 +35,7 @@ def test_skies_and_walls(id, quality):
     env.close()
 
 
+@lane(1, 3)
 @pytest.mark.gl
 @pytest.mark.parametrize("id", [id for id in IDS if "target" in id or "tr" in id or "two" in id])
 def test_the_floor_is_seen_from_high_above(id):

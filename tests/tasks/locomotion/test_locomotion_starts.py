@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from helpers.locomotion_records import (
     MAZES,
     NAMES,
@@ -168,7 +168,7 @@ def test_walkers_are_turned_uniformly(name):
 
 
 @pytest.mark.parametrize("name", MAZES)
-@pytest.mark.slow
+@lane(1, 3)
 def test_walkers_start_at_any_start_of_the_maze(name, monkeypatch):
     env = make(name)
     maze = use_recorded_maze(monkeypatch, name, 0)
@@ -184,7 +184,7 @@ def test_walkers_start_at_any_start_of_the_maze(name, monkeypatch):
     env.close()
 
 
-@pytest.mark.slow
+@lane(1, 3)
 def test_walkers_escape_from_any_orientation():
     env = make("rodent_escape_bowl")
     # One number of a uniform quaternion has the density 2 / pi sqrt(1 - q^2).
@@ -213,7 +213,7 @@ def test_walkers_escape_from_as_low_as_nothing_touches_flat_ground():
     env.close()
 
 
-@pytest.mark.slow
+@lane(2, 3)
 def test_orbs_are_anywhere_in_a_square():
     env = make("rodent_two_touch")
     half = scene("rodent_two_touch")["parameters"]["target_area_half"][0]

@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from helpers.lanes import mostly_slow
+from helpers.lanes import lane, mostly_slow
 from helpers.places import ASSETS
 from helpers.rollouts import equal
 from helpers.suite import within
@@ -172,7 +172,7 @@ def test_a_trajectory_of_another_timestep_is_resampled(tmp_path):
     np.testing.assert_allclose(found.qvel[:, 0], 1.5, rtol=1e-9)  # 0.03 m in 0.02 s
 
 
-@pytest.mark.slow
+@lane(1, 3)
 def test_the_smaller_humanoid_follows_smaller_clips(reference):
     small = references("", "cmu_humanoid", STEP)
     places = (1.2 * small.qpos[:, :2], reference.qpos[:, :2])
@@ -311,7 +311,7 @@ def test_quaternions_have_no_sign(env, reference):
     assert (after["walker/reference_rel_root_quat"][:, 0] > 0.9).all()
 
 
-@pytest.mark.slow
+@lane(2, 3)
 @pytest.mark.parametrize("future", [1, 3])
 def test_as_many_frames_are_observed_as_are_asked_for(future):
     seen, _ = make(future=future).reset(seed=0)
@@ -455,7 +455,7 @@ def test_too_far_from_the_reference_is_the_end(env, reference, shift, over):
     assert (found["truncation"] < 0) is over
 
 
-@pytest.mark.slow
+@lane(0, 3)
 def test_the_threshold_can_be_set(reference):
     strict, mild = (make(threshold=t).unwrapped for t in (0.01, 10.0))
     qpos = None
@@ -467,7 +467,7 @@ def test_the_threshold_can_be_set(reference):
         assert bool(env.task.terminated(env.view)) is over
 
 
-@pytest.mark.slow
+@lane(0, 3)
 def test_the_end_of_a_clip_is_the_success(reference):
     env = make(from_start=True, threshold=1e9, clips=str(CLIPS / "walk.amc"))
     env.reset(seed=0)
@@ -525,7 +525,7 @@ def test_a_short_clip_can_be_played_but_not_followed(tmp_path):
 # The ghost.
 
 
-@pytest.mark.slow
+@lane(2, 3)
 def test_the_ghost_is_where_the_reference_is(reference):
     envs = gymnasium.make_vec(ID, num_envs=3, ghost=True)
     envs.reset(seed=0)
@@ -565,7 +565,7 @@ def test_the_ghost_changes_nothing():
 
 
 @pytest.mark.parametrize("fields", [{}, {"ghost": True}, {"walker": "cmu_humanoid", "future": 2}])
-@pytest.mark.slow
+@lane(1, 3)
 def test_all_checks_pass(fields):
     assert {f.check: f.reason for f in checks.check(ID, **fields) if f.status != "pass"} == {}
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import mostly_nightly, mostly_slow
+from helpers.lanes import lane, mostly_nightly, mostly_slow
 from helpers.manipulation_records import NAMES, id_of, tasks
 from helpers.rollouts import equal
 from mjgym import registry
@@ -109,7 +109,7 @@ def test_the_options_of_an_id_are_defaults_in_its_spec():
 # What users may change.
 
 
-@pytest.mark.slow
+@lane(0, 3)
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 @pytest.mark.parametrize("order", [False, True])
 def test_stacks_have_any_number_of_bricks(count, order):

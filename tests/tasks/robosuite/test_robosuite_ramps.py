@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import pytest
 
+from helpers.lanes import lane
 from helpers.robosuite_records import FOLDER
 from mjgym import rotations
 from mjgym.controllers import OperationalSpacePose, controllers
@@ -76,7 +76,7 @@ def worst(controller):
     )
 
 
-@pytest.mark.slow
+@lane(2, 3)
 def test_published_ramp_gives_the_rollout_back():
     controllers.add("PUBLISHED_RAMP", PublishedRamp())
     ramped = {"input_ref_frame": "world", "interpolation": "linear"}

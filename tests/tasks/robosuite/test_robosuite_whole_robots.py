@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from helpers.equivalence import assert_every_slot_equals_a_single_env
-from helpers.lanes import mostly_nightly
+from helpers.lanes import lane, mostly_nightly
 from helpers.robosuite_records import FOLDER
 from mjgym import registry
 from mjgym.robots import arms
@@ -181,6 +181,7 @@ def test_a_moved_humanoid_takes_its_arms_along():
     assert np.abs(seen[ahead] - first[ahead]).max() < 0.03
 
 
+@lane(0, 3)
 def test_a_torso_helps_both_hands_to_their_poses():
     """The poses are out of the arms' reach alone; the torso leans as fast as it may."""
     gone = {}
