@@ -2,7 +2,7 @@
 
     python benchmarks/watch.py                     # everything in the tables, 2 hours
     python benchmarks/watch.py robosuite/ dmc/dog  # ids with these prefixes
-    python benchmarks/watch.py --quick             # a handful of ids, 2 minutes, as CI does
+    python benchmarks/watch.py --quick             # a handful of ids, a minute, as CI does
     python benchmarks/watch.py --record            # then record this commit's numbers
 
 Steps of one environment and of a batch, and resets of either, are timed alternately in this
@@ -35,7 +35,7 @@ from comparison.worker import WorkerError
 RECORDS = Path(__file__).resolve().parent / "records" / "speed.jsonl"
 BATCH = 256
 QUICK_BATCH = 32
-QUICK_BUDGET = 120.0  # s
+QUICK_BUDGET = 60.0  # s
 QUICK_IDS = (*QUICK[:2], "robosuite/Lift-v0")
 NOTICED = 1.03  # ratio above which a change matters
 HEADER = ("what", "environments", "recorded, us", "now, us", "ratio", "95 % interval")
