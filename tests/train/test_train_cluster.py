@@ -448,6 +448,7 @@ def life(ray, tmp_path_factory):
     return life
 
 
+@lane(1, 2)  # on the other day than the section of RLlib in the guide to clients
 class TestWithRay:
     def test_those_that_are_killed_are_replaced_and_go_on_from_the_checkpoint(self, life):
         assert life.samplers
