@@ -99,7 +99,7 @@ def of_the_day(count):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("id", of_the_day(2))
+@pytest.mark.parametrize("id", of_the_day(4))
 def test_published_environments_agree_live(id):
     package = published_environments.FAMILIES[id.partition("/")[0]].package
     # A module of robosuite: the folder of the tabletop's tests is a package of its name.
