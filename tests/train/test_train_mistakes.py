@@ -233,6 +233,14 @@ class TestPackagedSettings:
         kept = Run(tmp_path / "x").settings()
         assert (kept["n_step"], kept["average_rate"], kept["hidden"]) == (5, 0.005, [16])
 
+    def test_a_folder_of_that_name_does_not_hide_it(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "fast").mkdir()
+        train(tmp_path / "x", "--steps", 80, "--config", "fast")
+        assert Run(tmp_path / "x").settings()["n_step"] == 5
+        done = train(tmp_path / "y", "--config", tmp_path, code=2)
+        assert "directory" in done.stderr
+
     def test_an_unknown_name(self, tmp_path):
         done = train(tmp_path / "x", "--config", "fats", code=2)
         assert "no packaged one" in done.stderr

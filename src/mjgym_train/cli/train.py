@@ -73,7 +73,6 @@ def train(
         typer.Option(
             help="A YAML file of settings, or the name of a packaged one, e.g. fast; repeatable,"
             " later ones win.",
-            dir_okay=False,
         ),
     ] = None,
     data: Annotated[
@@ -204,7 +203,7 @@ def train(
 
 def _settings_file(path: Path) -> Path:
     """Path of a settings file; a bare name that is no file here means a packaged one."""
-    if path.exists() or path.name != str(path):
+    if path.is_file() or path.name != str(path):
         return path
     known = {file.stem: file for file in (assets() / "training").glob("*.yaml")}
     name = path.name.removesuffix(".yaml")
