@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+import zlib
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ import mujoco
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
+from helpers.lanes import lane
 from mjgym.rendering import candidates, probe
 from mjgym.task import registrations
 
@@ -92,8 +94,13 @@ NEEDS = ("nightly", "gl", "browser", "display", "compiled", "warp", "wheel")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What draws in software, or needs a program beside Python, takes long wherever it stands."""
+    """Mark weekly tests as slow or nightly, all values of one on a day that its name sets.
+
+    What draws in software, or needs a program beside Python, is slow wherever it stands.
+    """
     for item in items:
+        if item.get_closest_marker("weekly"):
+            item.add_marker(lane(zlib.crc32(item.nodeid.partition("[")[0].encode())))
         if any(item.get_closest_marker(need) for need in NEEDS):
             item.add_marker("slow")
 

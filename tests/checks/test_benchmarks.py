@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
 from helpers.places import BENCHMARKS
 from helpers.small_process import fresh
 from helpers.suite import IDS
@@ -216,7 +215,7 @@ def _end_by_signal(connection) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no such signal on this system")
 def test_a_subject_that_ends_says_how() -> None:
     with (
@@ -227,7 +226,7 @@ def test_a_subject_that_ends_says_how() -> None:
 
 
 @pytest.mark.slow
-@lane(1, 7)
+@pytest.mark.weekly
 def test_a_subject_may_have_processes_of_its_own() -> None:
     settings = subjects.Settings("gymnasium/Hopper-v5", 2, 1)
     options = argparse.Namespace(repeats=1, seconds=0.05, cpu=True)
@@ -235,7 +234,7 @@ def test_a_subject_may_have_processes_of_its_own() -> None:
     assert result["subjects"]["async"]["rate"] > 0, result
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_our_subjects_run_without_peers() -> None:
     unavailable = dict.fromkeys(("envpool", "dm_control", "sync", "async"), "not asked for")
     settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)
@@ -254,7 +253,7 @@ def _is_clone() -> bool:
     )
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.skipif(not _is_clone(), reason="needs git and a clone")
 def test_comparing_commits(capsys) -> None:
     with pytest.raises(SystemExit, match="no-such-commit"), commits.checked_out("no-such-commit"):

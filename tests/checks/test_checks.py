@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.small_process import run_small
 from mjgym import Task, checks
 from mjgym.checks.of_names import check_names
@@ -639,7 +639,7 @@ def test_a_task_of_the_suite_passes():
     assert [f for f in findings if f.status != "pass"] == []
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_arguments_reach_the_task(examine):
     assert problems(examine(Good, reach=0.5, observation="dict", dtype="float64")) == []
     assert "same observation" in examine(Good, reach=0.0)["determinism"][0].reason
@@ -700,7 +700,7 @@ def test_checks_that_need_an_episode_wait_for_a_start_that_can_be_written(examin
     assert "hooks" not in found
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.compiled
 def test_hooks_that_are_left_to_numpy_are_a_remark(examine):
     pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')

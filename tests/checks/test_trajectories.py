@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from helpers.lanes import lane
 from mjgym.checks import trajectories
 from mjgym.checks.trajectories import Recorded
 from mjgym.cli.app import app
@@ -39,7 +38,7 @@ def command(*arguments):
 
 
 class TestTrajectories:
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_actions_are_scripted_where_there_is_a_script(self):
         assert [kind for kind, _ in trajectories.trajectories(ARM)] == ["random", "scripted"]
         kinds = dict(trajectories.trajectories(POINT))
@@ -59,13 +58,13 @@ class TestTrajectories:
 
 @pytest.mark.slow
 class TestCommand:
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_the_same_engine_is_equal_to_the_last_bit(self, file):
         result = command("--against", file)
         assert result.exit_code == 0
         assert "2 of 2 ids are equal to the last bit" in result.stdout
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_it_names_what_differs(self, file, tmp_path):
         def change(arrays):
             arrays[f"{ARM}/scripted"][7:, 3] += 1e-9

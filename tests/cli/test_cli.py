@@ -151,7 +151,7 @@ finally:
 class TestStart:
     """What the command needs before it does anything."""
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         "command",
         [
@@ -175,7 +175,7 @@ class TestStart:
         assert "Usage" in done.stdout
         assert done.stderr.strip() == ""
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_the_package_is_whole_once_it_is_asked_for(self):
         program = (
             "import sys, mjgym_command; mjgym_command.defer(); import mjgym;"
@@ -215,7 +215,7 @@ class TestStart:
         assert "Unset the environment variable MUJOCO_GL" in last
         assert "or set it to egl, osmesa" in last
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_other_commands_say_it_without_a_traceback(self, broken):
         done = mjgym_("list", code=1, **broken)
         assert f"MUJOCO_GL={broken['MUJOCO_GL']}" in done.stderr
@@ -289,7 +289,7 @@ class TestList:
 
 
 class TestCheckOfFiles:
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_a_dataclass_that_is_not_frozen_says_what_to_write(self, tmp_path):
         file = tmp_path / "thawed.py"
         file.write_text(
@@ -301,7 +301,7 @@ class TestCheckOfFiles:
 
 
 class TestInfo:
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_everything_is_there(self):
         info = data("info", "cartpole-swingup", "--set", "poles=2", "--set", "dtype=float64")
         assert info["id"] == "dmc/cartpole-swingup-v0"
@@ -316,7 +316,7 @@ class TestInfo:
         env = gymnasium.make("dmc/cartpole-swingup-v0", poles=2, dtype="float64")
         assert info["fingerprint"] == mjgym.fingerprint(env)
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_text_names_every_index(self):
         text = mjgym_("info", "dmc/cartpole-swingup-v0", COLUMNS="70").stdout
         described: Any = gymnasium.make("dmc/cartpole-swingup-v0").unwrapped
@@ -392,7 +392,7 @@ class TestInfo:
 
 
 class TestDemo:
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_it_steps(self):
         text = mjgym_("demo", SMALL, "--num-envs", "2", "--steps", "3").stdout
         assert "steps per second" in text.splitlines()[-1]
@@ -406,7 +406,7 @@ class TestDemo:
         assert found, text
         assert float(found[1]) < 1000
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_ranges_without_zero(self, tmp_path):
         file = tmp_path / "lifted.py"
         file.write_text(TASKS.replace('ctrlrange="-1 1"', 'ctrlrange="2 5"'))
@@ -435,7 +435,7 @@ class TestNew:
             ruff = [sys.executable, "-m", "ruff", *command.split(), "--isolated"]
             subprocess.run([*ruff, "--line-length", "88", str(file)], check=True, cwd=tmp_path)
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("name", ["my-task.py", "my_task.txt", "class.py", "my_task"])
     def test_a_name_that_is_no_module(self, tmp_path, name):
         assert "name it as a Python module" in refused("new", str(tmp_path / name))
@@ -473,7 +473,7 @@ class TestCompletion:
 
 
 class TestCheck:
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_an_id_that_nobody_has_imported(self):
         said = refused("check", "my/puck-push-v0")
         assert 'name its module as well: "my_module:my/puck-push-v0"' in said
@@ -484,7 +484,7 @@ class TestCheck:
         assert {f["id"] for f in findings} == {"dmc/pendulum-swingup-v0"}
         assert {f["status"] for f in findings} == {"pass"}
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_a_file_with_broken_tasks_fails(self, tasks):
         findings = data("check", tasks, code=1)
         failed = {(f["id"], f["check"]) for f in findings if f["status"] == "fail"}
@@ -505,13 +505,13 @@ class TestCheck:
         narrow = mjgym_("check", f"{tasks}:own/slider-good-v0", COLUMNS="50").stdout
         assert "warn observation names: position: say in the docstring" in " ".join(narrow.split())
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_a_module_by_its_name(self, tasks, monkeypatch):
         monkeypatch.chdir(Path(tasks).parent)
         findings = data("check", "sliders", code=1)
         assert len({f["id"] for f in findings}) == 5
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_a_module_that_cannot_be_imported(self, tmp_path):
         file = tmp_path / "typo.py"
         file.write_text("import mjgym\n\nmjgym.registr('a/b-v0')\n")
@@ -653,7 +653,7 @@ class TestBenchmark:
         assert (drawn[:, 1] >= 0).all()
         assert drawn[:, 1].max() > 1
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_a_failure_in_the_other_process_is_told(self):
         with pytest.raises(RuntimeError, match="ValueError"):
             benchmark.memory(SMALL, 2, threads=-1)
@@ -687,7 +687,7 @@ class TestDoctor:
         assert set(report["peers"]) == set(diagnosis.PEERS)
         assert all(p["problem"] and p["fix"] for p in report["problems"])
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_it_says_how_hooks_run(self, report, reporting):
         hooks = report["hooks"]
         assert hooks["run"] in ("compiled", "arrays")
@@ -855,7 +855,7 @@ def judged_gl(backends: Any, gpus: Any = ()) -> list[diagnosis.Problem]:
 
 
 class TestFingerprint:
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_it_is_the_same_in_another_process(self):
         code = (
             "import gymnasium, json, mjgym;"

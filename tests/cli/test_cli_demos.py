@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
 from helpers.training_runs import SMALL_REPLAY, mjgym_, trainer
 from mjgym import datasets
 from mjgym.policies import trained
@@ -31,7 +30,7 @@ def recorded(folder: Path, *options: object, name: str = "lift", id: str = LIFT)
     return file
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_successes_are_kept_and_replayed_bit_for_bit(tmp_path: Path) -> None:
     file = recorded(tmp_path, "--count", 3, "--num-envs", 4)
     found = datasets.load(str(file))
@@ -44,7 +43,7 @@ def test_successes_are_kept_and_replayed_bit_for_bit(tmp_path: Path) -> None:
     assert said.count("bit for bit") == 3
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_episodes_do_not_depend_on_the_batch(tmp_path: Path) -> None:
     few = datasets.load(str(recorded(tmp_path, "--count", 3, "--num-envs", 2, name="few")))
     many = datasets.load(str(recorded(tmp_path, "--count", 3, "--num-envs", 5, name="many")))
@@ -52,7 +51,7 @@ def test_episodes_do_not_depend_on_the_batch(tmp_path: Path) -> None:
         np.testing.assert_array_equal(few.episode(k).actions, many.episode(k).actions)
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_noise_is_done_recorded_and_replayed(tmp_path: Path) -> None:
     plain = datasets.load(str(recorded(tmp_path, "--count", 2, name="plain")))
     file = recorded(tmp_path, "--count", 2, "--noise", 0.2, name="noisy")
@@ -62,7 +61,7 @@ def test_noise_is_done_recorded_and_replayed(tmp_path: Path) -> None:
     assert mjgym_("replay", file, "--check").output.count("bit for bit") == 2
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_the_experts_actions_are_recorded_where_the_noise_leads(tmp_path: Path) -> None:
     noisy = ("--count", 2, "--noise", 0.2)
     executed = datasets.load(str(recorded(tmp_path, *noisy, name="executed")))
@@ -86,7 +85,7 @@ def test_the_experts_actions_without_noise_are_the_executed_ones(tmp_path: Path)
     assert mjgym_("replay", file, "--check").output.count("bit for bit") == 1
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 def test_failures_are_kept_if_asked(tmp_path: Path) -> None:
     file = recorded(tmp_path, "--count", 2, "--keep", "all", "--noise", 1.0)
     found = datasets.load(str(file))
@@ -97,7 +96,7 @@ def test_failures_are_kept_if_asked(tmp_path: Path) -> None:
 SWING, SINKS = "dmc/pendulum-swingup-v0", "l2m/walk_around-v0"
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_episodes_of_a_trained_policy_of_a_run_and_of_random_actions(tmp_path: Path) -> None:
     """All are kept, are what the policy does whatever the batch, and are repeated by replay."""
     run = tmp_path / "run"
@@ -123,7 +122,7 @@ def test_episodes_of_a_trained_policy_of_a_run_and_of_random_actions(tmp_path: P
     assert "was trained with 3 observed numbers" in " ".join(said.stderr.split())
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_a_bundled_policy_gets_the_arguments_it_was_scored_with(tmp_path: Path) -> None:
     """Without them it sees other numbers, and was refused."""
     words = ("--expert", "trained", "--set", "max_episode_steps=3")
@@ -135,7 +134,7 @@ def test_a_bundled_policy_gets_the_arguments_it_was_scored_with(tmp_path: Path) 
     np.testing.assert_allclose([policy(row) for row in seen], episode.actions, atol=1e-5)
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_mistakes_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     said = mjgym_("demos", "dmc/walker-walk-v0", "--out", tmp_path / "a.hdf5", code=None)
     assert said.exit_code
@@ -151,7 +150,7 @@ def test_mistakes_are_named_and_nothing_is_written(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["taken.hdf5"]
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_interrupted_it_keeps_what_is_whole(tmp_path: Path) -> None:
     file = tmp_path / "many.hdf5"
     # It hears of Ctrl-C again, which a shell has programs in the background ignore.

@@ -6,7 +6,6 @@ import os
 import pytest
 
 from helpers import commands
-from helpers.lanes import lane
 
 pytestmark = pytest.mark.slow
 
@@ -56,13 +55,13 @@ def mjcf(folder, *arguments, code=0, columns=200):
 
 
 class TestCheck:
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_a_good_model(self, folder):
         done = mjcf(folder, "check", "arm.xml")
         assert done.stdout == ""
         assert done.stderr == "models: 1, problems: 0\n"
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_all_problems_with_file_line_and_nearest_word(self, folder):
         done = mjcf(folder, "check", "arm.xml", "wrong.xml", code=1)
         assert done.stdout.splitlines() == [
@@ -130,7 +129,7 @@ class TestDiff:
         assert damping in found
         assert {"kind": "site", "name": "tip", "field": "", "a": None, "b": "upper"} in found
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_what_is_no_model(self, folder):
         done = mjcf(folder, "diff", "arm.xml", "wrong.xml", code=2)
         assert done.stdout == ""

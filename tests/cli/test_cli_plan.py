@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from helpers.lanes import lane
 from mjgym import datasets, planning, viewing
 from mjgym.cli import shared_options
 from mjgym.cli.app import app
@@ -101,7 +100,7 @@ def test_a_viewer_shows_a_planner():
     assert session.progress.total > 0
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_a_film_shows_the_first_episode(tmp_path: Path):
     from PIL import Image

@@ -111,7 +111,7 @@ def test_a_scripted_policy_ends_soon_after_success(tmp_path):
 
 @gl
 class TestMp4:
-    @lane(3, 7)
+    @pytest.mark.weekly
     @needs_ffmpeg
     def test_frames_rate_and_size(self, tmp_path):
         out = tmp_path / "walker.mp4"
@@ -136,7 +136,7 @@ class TestMp4:
         assert "nothing is written: " in done.stderr
         assert not list(tmp_path.iterdir())
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_without_ffmpeg_it_names_the_extra(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
         arguments = ["record", "walker-walk", "--out", str(tmp_path / "x.mp4")]
@@ -162,7 +162,7 @@ class TestGif:
             wanted = camera("dmc/walker-walk-v0", step)
             assert np.abs(frames[step].astype(int) - wanted).mean() < 3  # of 256 colours
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_too_many_frames_a_second_are_thinned_out(self, tmp_path):
         out = tmp_path / "x.gif"
         arguments = ("--policy", "zero", "--steps", "10", *SMALL)
@@ -235,7 +235,7 @@ class TestFilms:
 
 @gl
 class TestPng:
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_the_last_frame(self, tmp_path):
         out = tmp_path / "x.png"
         for steps in (0, 30):
@@ -244,7 +244,7 @@ class TestPng:
             picture = np.asarray(Image.open(out))
             assert np.array_equal(picture, camera("dmc/walker-walk-v0", steps))
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_tiles(self, tmp_path):
         out = tmp_path / "x.png"
         arguments = ("--num-envs", "3", "--steps", "8", "--policy", "zero", *SMALL)
@@ -280,7 +280,7 @@ class TestPng:
         ):
             assert not np.array_equal(picture(*change), plain), change
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_a_policy_acts_alone_and_on_a_batch(self, tmp_path, own):
         out = tmp_path / "x.png"
         for envs in ("1", "2"):
@@ -399,7 +399,7 @@ class TestRefused:
             "record", "walker-walk", "--out=/proc/x.gif"
         )
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_without_opengl_it_says_so(self, tmp_path):
         arguments = ("--out", str(tmp_path / "x.gif"))
         done = mjgym_("record", "walker-walk", *arguments, code=1, MUJOCO_GL="disable")

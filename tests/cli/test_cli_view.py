@@ -25,7 +25,7 @@ from rich.console import Console
 import mjgym  # noqa: F401  (registers the ids)
 from helpers import commands, pages
 from helpers.commands import SCRIPT
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.small_process import fresh
 from mjgym.cli import task_arguments
 from mjgym.viewing import Command, Keys, Progress, Report, Session, ViewerError, ports, watch
@@ -149,7 +149,7 @@ def session():
 
 @pytest.mark.usefixtures("home")
 class TestCommandLine:
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_an_unknown_camera_names_those_there_are(self):
         assert "did you mean side" in refused(TASK, "--camera", "sid")
         assert "there is no 7" in refused(TASK, "--camera", "7")
@@ -172,13 +172,13 @@ class TestCommandLine:
         assert "no viewer can listen on 127.0.0.1" in message
         assert "in use" in message
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_native_without_a_display_says_what_to_do(self):
         message = refused(TASK, "--native", code=1)
         assert "there is no display" in message
         assert "use --web" in message
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_without_mjviser_the_extra_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "sitecustomize.py").write_text(
             "import importlib.util as u\nfind = u.find_spec\n"
@@ -187,7 +187,7 @@ class TestCommandLine:
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
         assert 'pip install -e ".[viewer]"' in refused(TASK, "--num-envs", "4", code=1)
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_a_policy_that_fails_is_named(self, monkeypatch, tmp_path):
         (tmp_path / "mine.py").write_text("def act(observation):\n    return observation['x']\n")
         with (
@@ -232,7 +232,7 @@ class TestRunning:
         first, _, last = (float(line.split(", ")[2].removesuffix(" s")) for line in lines)
         return last - first == pytest.approx(time.monotonic() - start, abs=1.5)
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("count", ["1", pytest.param("2", marks=needs_mjviser)])
     def test_sigterm_leaves_nothing_behind(self, count, tmp_path, monkeypatch):
         monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -243,7 +243,7 @@ class TestRunning:
             assert (viewer.process.returncode, complaints) == (143, "")
         assert not list(tmp_path.glob("mjgym-*"))
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_only_loopback_is_bound(self):
         port = free_port()
         with running(TASK, "--port", str(port)) as viewer:
@@ -253,13 +253,13 @@ class TestRunning:
             where = {r[1].split(":")[0] for r in rows if r[1].endswith(f":{port:04X}")}
             assert where == {"0100007F"}  # 127.0.0.1
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_another_interface_comes_with_a_warning(self):
         with running(TASK, "--port", str(free_port()), "--host", "0.0.0.0") as viewer:
             assert "http://127.0.0.1:" in viewer.line("open")
             viewer.line("others can reach this port")
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     @needs_mjviser
     def test_a_batch_ends_with_ctrl_c(self):
         port = free_port()
@@ -270,7 +270,7 @@ class TestRunning:
             assert (code, complaints) == (130, "")
             assert can_listen(port)
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_keys_in_a_terminal(self):
         leader, follower = pty.openpty()
         arguments = [str(SCRIPT), "view", TASK, "--port", str(free_port()), "--policy", "zero"]
@@ -374,7 +374,7 @@ class TestSession:
         assert session.progress.seed == 3
         envs.close()
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(("num_envs", "sides"), [(None, [216, 216]), (2, [])])
     def test_observed_images_are_enlarged_to_be_shown(self, num_envs, sides):
         cameras = {"camera": ["side", "back"], "width": 72, "height": 72}
@@ -555,7 +555,7 @@ class TestWebPage:
             assert complaints(browser) == []
             assert viewer.interrupt() == (130, "")
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_space_pauses_and_the_mouse_pushes(self, browser):
         from selenium.webdriver.common.keys import Keys as Key
 
@@ -602,7 +602,7 @@ class TestWebPage:
             stop.set()
             thread.join(START)
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_keys_drive_a_tool(self, browser, recorded):
         from selenium.common.exceptions import TimeoutException
         from selenium.webdriver.common.action_chains import ActionChains
@@ -618,7 +618,7 @@ class TestWebPage:
             assert viewer.interrupt()[0] == 130
         assert (recorded()[:, 0] > 0).any()
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     @needs_mjviser
     def test_keys_of_a_batch_and_all_in_sight_that_walk_away(self, browser):
         from mjgym.viewing.batch import BatchViewer
@@ -821,7 +821,7 @@ def display(home, monkeypatch):
 @pytest.mark.display
 @in_xvfb
 class TestWindow:
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_it_draws_and_obeys_keys(self, display):
         from PIL import ImageGrab
 
@@ -838,7 +838,7 @@ class TestWindow:
             viewer.line("seed 1, step 1")
             assert viewer.interrupt() == (130, "")
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_keys_drive_a_tool(self, display, recorded):
         from PIL import ImageGrab
 
@@ -856,12 +856,12 @@ class TestWindow:
         assert (actions[:, 0] > 0).any()
         assert actions[-1, 6] == 1.0
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     @pytest.mark.usefixtures("display")
     def test_it_shows_what_is_asked_for_and_goes_along_with_a_viewpoint(self):
         assert fresh(GOING_ALONG) == "done\n"
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     @pytest.mark.usefixtures("display")
     def test_the_mouse_pushes(self):
         selected, force, afterwards = map(float, fresh(PUSHING).split())

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 from helpers import commands
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import SMALL_REPLAY
 from mjgym.cli.app import app
 from mjgym.cli.bench import measure
@@ -92,7 +92,7 @@ class TestOverwrite:
     def words(self, out, *more):
         return ("train", "td3", ID, *SMALL_REPLAY, "--steps", 80, "--out", out, *more)
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_replaces_a_run_and_nothing_else(self, tmp_path):
         out = tmp_path / "run"
         assert run(*self.words(out, "--seed", 1)).exit_code == 0
@@ -109,7 +109,7 @@ class TestOverwrite:
         rows = list(csv.DictReader((out / "metrics.csv").open()))
         assert {float(row["seed"]) for row in rows} == {2}
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_keeps_the_old_run_where_the_new_one_cannot_begin(self, tmp_path):
         out = tmp_path / "run"
         assert run(*self.words(out)).exit_code == 0
@@ -123,7 +123,7 @@ class TestOverwrite:
         assert "give either --resume or --overwrite" in " ".join(done.output.split())
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 def test_the_ratio_of_bench_is_that_of_the_rates_beside_it():
     (result,) = measure(["dmc/pendulum-swingup-v0"], [1], 0.01, 1, None)["results"]
     rates = result["steps_per_second"], result["limit_steps_per_second"]
@@ -194,7 +194,7 @@ def test_a_name_that_is_not_utf8_is_refused_by_a_sentence(tmp_path):
     assert "Traceback" not in done.stderr
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("where", "status", "said"),
     [

@@ -7,7 +7,7 @@ import gymnasium
 import pytest
 
 from helpers.guide_code import CLIENTS, need, run, sections
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.places import ROOT
 
 GUIDE = CLIENTS.read_text()
@@ -41,7 +41,7 @@ def test_extras_are_there_from_the_tested_versions_on():
         assert any(version.startswith(low) for low in lowest), client
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_a_plain_id_is_not_found_in_another_process(tmp_path):
     """What the guide warns of; if this fails, the warning can go."""
     plain = run('import gymnasium; gymnasium.make("dmc/walker-walk-v0")', tmp_path)
@@ -50,7 +50,7 @@ def test_a_plain_id_is_not_found_in_another_process(tmp_path):
     assert named.returncode == 0, named.stderr
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_ids_with_the_package_in_front_go_to_spawned_processes():
     envs = gymnasium.make_vec(
         "mjgym:dmc/walker-walk-v0", 2, vectorization_mode="async",

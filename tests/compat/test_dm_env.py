@@ -11,7 +11,7 @@ from absl.testing import absltest
 from dm_env import test_utils
 
 import mjgym
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.manipulation_records import NAMES
 from helpers.manipulation_records import tasks as manipulation_tasks
 from helpers.suite import TASKS, transitions
@@ -167,7 +167,7 @@ def test_manipulation_is_as_published(name):
     own.close()
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_vision_of_manipulation_begins_with_the_picture():
     env = adapter.load_manipulation("place_brick_vision", seed=0)
@@ -192,7 +192,7 @@ def test_locomotion_has_the_published_names():
     own.close()
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_locomotion_sees_what_the_walker_sees():
     env = adapter.load_locomotion("rodent_escape_bowl", seed=0)
@@ -290,7 +290,7 @@ def test_unknown_names_in_physics_name_the_nearest():
         physics.render(depth=True, segmentation=True)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_physics_renders_and_the_reward_shows():
     pictures = []

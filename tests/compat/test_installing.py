@@ -6,7 +6,6 @@ import types
 
 import pytest
 
-from helpers.lanes import lane
 from helpers.small_process import run_small
 from mjgym_compat import installing
 
@@ -114,7 +113,7 @@ class TestDmControl:
         for line in said.splitlines()[:2]:
             assert set(line.split()) == {"True", "*"}
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_torchrl_uses_it(self):
         pytest.importorskip("torchrl", reason='needs pip install -e ".[torchrl]"')
         said = run_small(

@@ -12,7 +12,6 @@ dm_env = pytest.importorskip("dm_env", reason='needs pip install -e ".[dm-env]"'
 from dm_env import specs  # noqa: E402
 
 import mjgym_compat  # noqa: E402
-from helpers.lanes import lane  # noqa: E402
 from mjgym_compat import dm_env as adapter  # noqa: E402
 
 
@@ -88,7 +87,7 @@ def test_a_time_limit_truncates_and_discount_0_terminates(push, ends):
     assert not any(any(step[2:4]) for step in steps[:-1])
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_it_runs_in_processes_of_its_own():
     envs = gymnasium.vector.AsyncVectorEnv([functools.partial(make)] * 2, context="spawn")
     try:

@@ -9,7 +9,6 @@ import pytest
 
 pytest.importorskip("dm_env", reason='needs pip install -e ".[dm-env]"')
 
-from helpers.lanes import lane
 from helpers.mjcf_models import swinging
 from mjgym.tasks.locomotion.arenas.corridors import GapsCorridor, WallsCorridor
 from mjgym.tasks.locomotion.walkers import find_walker
@@ -73,7 +72,7 @@ class TestLoad:
         with pytest.raises(TypeError, match=message):
             adapter.load("cartpole", "balance", **arguments)
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     @pytest.mark.gl
     def test_pixels(self):
         asked = {"height": 24, "width": 32, "camera_id": 0}

@@ -11,7 +11,7 @@ import pytest
 
 import mjgym_compat.robosuite as suite
 from helpers.compiling import nothing_compiled
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.robosuite_records import FOLDER, Record
 from mjgym_compat.robosuite import (
     load_composite_controller_config,
@@ -46,7 +46,7 @@ def test_random_actions_in_lift():
     env.close()
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_pictures_are_upside_down_unless_asked():
     """In a process of its own, where OpenGL ends with it."""
@@ -78,7 +78,7 @@ assert suite.make("Lift", "Panda").reset()["agentview_image"].shape == (256, 256
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.display
 @pytest.mark.skipif(not shutil.which("Xvfb"), reason="needs a display: apt-get install xvfb")
 def test_render_opens_a_window():

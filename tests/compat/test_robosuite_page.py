@@ -13,7 +13,7 @@ from lxml import etree
 
 import mjgym_compat
 import mjgym_compat.robosuite as robosuite
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.robosuite_records import FOLDER
 from mjgym_compat.robosuite import macros
 from mjgym_compat.robosuite.controllers import load_composite_controller_config
@@ -117,7 +117,7 @@ def test_environment_for_learning_from_low_dimensional_observations():
     env.close()
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_environment_for_learning_from_pixels():
     env = robosuite.make(
@@ -251,7 +251,7 @@ def test_noise_of_each_robot():
 # Cameras.
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_segmentation_depth_and_points(monkeypatch):
     monkeypatch.setattr(macros, "IMAGE_CONVENTION", "opencv")
@@ -311,7 +311,7 @@ def test_xml_holds_what_an_episode_has_drawn(task):
         other.reset_from_xml_string("<mujoco/>")
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("told", [True, False], ids=["whole", "without memory"])
 def test_actions_lead_from_a_recorded_state_to_the_recorded_ones(told):
     env, other = make(seed=0), make(seed=1)
@@ -364,7 +364,7 @@ def test_control_step_simulates_whole_physics_steps(frequency, steps):
     assert env.control_freq == frequency
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("task", ["TwoArmTransport", "ToolHang"])
 def test_reward_shaping_of_sparse_tasks_warns(task):
     robots = ["Panda", "Panda"] if task.startswith("TwoArm") else "Panda"
@@ -506,7 +506,7 @@ def test_a_wrapper_of_ones_own():
 # Controllers and names.
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_whole_body_ik_moves_joints_as_published():
     """Recorded with contacts of an arm with its own base switched off, as shapes differ there."""
     record = np.load(FOLDER / "whole_body_ik.npz")

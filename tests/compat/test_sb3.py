@@ -164,7 +164,7 @@ def test_attributes_and_methods_are_those_of_dummy_vec_env():
     assert len(ours.env_is_wrapped(Monitor)) == N
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_pictures_stand_side_by_side():
     kwargs = {"render_mode": "rgb_array", "width": 20, "height": 16}
@@ -209,7 +209,7 @@ def test_closing_closes_the_batch():
         envs.reset()
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_ppo_and_evaluation_run_on_a_batch():
     envs = VecNormalize(sb3.make_vec("dmc/pendulum-swingup-v0", 8, threads=1))
     model = PPO("MlpPolicy", envs, n_steps=32, batch_size=64, n_epochs=1, seed=0)
@@ -235,7 +235,7 @@ def test_multi_input_policy_on_a_dict_with_single_numbers():
     assert single.action_space.contains(action)
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_stable_baselines3_learns_on_a_single_env():
     """A few hundred steps of SAC run, and what comes out is a policy for our spaces."""
     env = gymnasium.make("dmc/pendulum-swingup-v0", max_episode_steps=50)
@@ -249,7 +249,7 @@ def test_stable_baselines3_learns_on_a_single_env():
     assert env.action_space.contains(action)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_stable_baselines3_on_its_own_vec_env():
     envs = make_vec_env("dmc/walker-walk-v0", n_envs=4, seed=0)
     model = SAC("MlpPolicy", envs, learning_starts=40, batch_size=32, seed=0)

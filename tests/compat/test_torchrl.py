@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 import torch
 
-from helpers.lanes import lane
-
 pytestmark = [pytest.mark.slow, pytest.mark.torch]
 
 
@@ -30,7 +28,7 @@ def test_torchrl_gym_env():
     assert rollout["next", "reward"].shape == (20, 1)
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 def test_torchrl_agrees_with_gymnasium():
     from torchrl.envs import GymEnv
 
@@ -95,7 +93,7 @@ def test_torchrl_on_a_batch(mode):
             observation, _ = plain.reset()
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("mode", ["SameStep", "Disabled"])
 def test_torchrl_collects_from_a_batch(mode):
     from torchrl.collectors import Collector

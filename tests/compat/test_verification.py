@@ -8,7 +8,7 @@ import secrets
 import pytest
 
 from helpers import commands
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from mjgym import registry
 from mjgym_compat import published_environments, verification
 from mjgym_compat.published_environments import VerificationError
@@ -17,7 +17,7 @@ STEPS = "--steps=20"
 SEED = secrets.randbelow(2**31)  # another one each time; a failure prints it
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_gymnasiums_own_are_equal_to_the_last_bit(tmp_path):
     done = commands.run(
         *("verify", "gymnasium/Hopper-v5", "gymnasium/Ant-v5", "--seeds=2", STEPS),
@@ -135,7 +135,7 @@ def test_published_look_of_a_maze():
 
 
 @pytest.mark.gl
-@lane(4, 7)
+@pytest.mark.weekly
 def test_images_beyond_the_bound_are_the_exit_status(tmp_path):
     """Corridors of humanoids have a look of our own."""
     pytest.importorskip("dm_control")

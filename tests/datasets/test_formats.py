@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from helpers.demonstrations import ID, PICTURES, random_demos
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import equal
 from mjgym import datasets
 from mjgym.cli.app import app
@@ -332,7 +332,7 @@ def test_an_episode_of_another_environment_is_not_written(name, kwargs, message,
 
 @needs_h5py
 class TestBadFiles:
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_what_is_whole_of_a_file_that_is_cut_off(self, tmp_path):
         random_demos("whole.hdf5", episodes=12)
         content = Path("whole.hdf5").read_bytes()
@@ -496,7 +496,7 @@ class TestRobosuite:
         assert not episode.successes[0]
         assert episode.check(env).differs is None
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_they_become_ours(self):
         assert run("convert", RECORDED, "ours.hdf5")[0] == 0
         code, said = run("replay", "ours.hdf5", "--check")

@@ -235,7 +235,7 @@ class TestCommand:
         assert shown.exit_code == 2
         assert "composing" in re.sub(r"\W+", " ", shown.output)
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_needs_no_engine(self):
         program = (
             "import sys; sys.modules['mujoco'] = None; sys.argv = ['mjgym', 'guide', 'varying'];"

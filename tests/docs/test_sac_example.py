@@ -4,7 +4,6 @@ import importlib
 
 import pytest
 
-from helpers.lanes import lane
 from helpers.places import SCRIPTS
 
 torch = pytest.importorskip("torch")
@@ -39,7 +38,7 @@ def _double():
     torch.set_default_dtype(torch.float32)
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.usefixtures("_double")
 def test_losses_are_those_of_the_package(example):
     """From equal weights on the same batches: ten updates, in which every term has moved."""

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import mjgym
-from helpers.lanes import lane
 from helpers.places import SCRIPTS
 from helpers.suite import gymnasium_checker
 from mjgym.checks import check
@@ -58,7 +57,7 @@ def green(picture):
     return int(((g > 2 * r) & (g > 2 * b) & (g > 50)).sum())
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_the_program_says_that_batch_and_single_runs_are_equal():
     said = run("--steps", 2)
     assert said == "64 sub-environments equal single ones, bit for bit, in 2 steps\n"
@@ -77,7 +76,7 @@ def test_importing_the_script_registers_the_id(script):
     assert gymnasium.make(ID, legs=4).action_space.shape == (8,)
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_the_task_keeps_the_promises_of_tasks(script):
     gymnasium_checker(gymnasium.make(ID))
     findings = check(ID)
@@ -85,7 +84,7 @@ def test_the_task_keeps_the_promises_of_tasks(script):
     assert [f for f in findings if f.status == "fail"] == []
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_the_slots_of_a_batch_equal_single_runs_over_several_episodes(script, monkeypatch):
     # A button among the legs is pressed now and then by random actions.
     monkeypatch.setattr(script, "BUTTON_RADIUS", Uniform(0.0, 0.2))
@@ -170,7 +169,7 @@ def test_the_hinges_are_read_with_noise_and_the_button_without(script):
         assert values.std() == pytest.approx(0.01, rel=0.05)
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_the_button_of_each_slot_shows_its_own_press(script):
     arguments = {"render_mode": "rgb_array", "width": 160, "height": 160}

@@ -11,7 +11,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
 from helpers.places import SCRIPTS
 from mjgym import mjcf
 from mjgym.sim import Single
@@ -130,7 +129,7 @@ def test_they_go_their_ways_and_stay_on_the_floor(paths):
     assert np.linalg.norm(ways[:, None] - ways, axis=-1)[pairs].min() > 0.1
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_the_program_writes_a_picture_a_plot_and_a_film(tmp_path):
     pytest.importorskip("matplotlib")

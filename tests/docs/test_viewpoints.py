@@ -77,7 +77,7 @@ def test_render_draws_from_there_and_index_0_is_the_models():
         each.close()
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 @pytest.mark.parametrize("apart", [1.0, 8.0])
 def test_what_a_viewpoint_follows_stays_in_frame(apart):
@@ -94,7 +94,7 @@ def test_what_a_viewpoint_follows_stays_in_frame(apart):
     env.close()
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 @pytest.mark.parametrize("robot", ["Panda", "UR5e"])
 def test_a_tabletops_arm_and_gripper_and_cube_are_seen(robot):
@@ -110,7 +110,7 @@ def test_a_tabletops_arm_and_gripper_and_cube_are_seen(robot):
     env.close()
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 @pytest.mark.parametrize("envs", [1, 2])
 def test_record_draws_from_there(tmp_path, envs):
@@ -125,7 +125,7 @@ def test_record_draws_from_there(tmp_path, envs):
     env.close()
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_the_gallery_draws_from_there():
     path = SCRIPTS / "make_gallery.py"

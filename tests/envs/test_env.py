@@ -10,7 +10,7 @@ import pytest
 
 import mjgym
 from helpers.divergence import assert_divergence_truncates_with_the_last_finite_observation
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import rollout
 from helpers.suite import IDS, TASKS, relative_error, within
 from mjgym.envs.spaces import check_action
@@ -214,7 +214,7 @@ def test_no_space_is_made_in_a_step_or_a_reset(observation, monkeypatch):
         each.reset()
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is measured by /proc")
 def test_ten_thousand_resets_leave_memory_flat():
     """What each reset kept would show in every thousand of them; other growth comes and goes."""

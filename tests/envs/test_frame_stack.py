@@ -8,7 +8,7 @@ from gymnasium.wrappers import FrameStackObservation
 
 import mjgym
 from helpers.equivalence import assert_same_episodes, assert_states_go_on
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import actions_for, equal, row
 
 ID = "dmc/reacher-easy-v0"
@@ -32,7 +32,7 @@ def test_a_single_environment_is_as_gymnasiums_wrapper(observation, stack):
             assert equal(ours.step(action)[:4], theirs.step(action)[:4])
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 @pytest.mark.parametrize("observation", ["pixels", "flat+pixels"])
 def test_pictures_are_as_in_gymnasiums_wrapper(observation):

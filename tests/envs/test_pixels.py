@@ -65,7 +65,7 @@ def test_a_batch_of_16_equals_16_singles():
     assert_every_slot_equals_a_single_env("dmc/finger-turn_easy-v0", 16, **options)
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_pictures_of_an_ended_episode_come_with_it():
     envs = gymnasium.make_vec(
         ID, num_envs=2, observation="pixels", max_episode_steps=2, autoreset_mode="SameStep", **FAST
@@ -80,7 +80,7 @@ def test_pictures_of_an_ended_episode_come_with_it():
     envs.close()
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_pickle_and_deepcopy():
     env = gymnasium.make(ID, observation="pixels", **FAST)
     env.reset(seed=0)
@@ -135,7 +135,7 @@ def test_vector_render_records_a_video(tmp_path):
     assert len(iio.imread(video)) >= 4
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 def test_rewards_show_in_the_colours():
     kwargs = {"render_mode": "rgb_array", "render_quality": "fast"}
     env = gymnasium.make("dmc/pendulum-swingup-v0", visualize_reward=True, **kwargs)

@@ -6,7 +6,7 @@ import pytest
 from gymnasium.vector import AutoresetMode
 
 from helpers.equivalence import assert_copies_go_on
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
 from helpers.rollouts import actions_for, equal, rollout
 from mjgym import VectorEnv, registry
@@ -241,7 +241,7 @@ def test_an_opponent_makes_one_agent_of_each_match():
     envs.close()
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_pictures_are_those_of_the_match():
     camera = {"camera": "ball_cam", "width": 32, "height": 24}
@@ -295,7 +295,7 @@ def test_a_policy_for_each_team():
     assert of_teams("random,zero", id) == ("random", {"opponent": "still"})
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_commands_take_a_policy_for_each_team(tmp_path):
     from typer.testing import CliRunner

@@ -8,7 +8,7 @@ import pytest
 
 import mjgym
 from helpers.devices import DEVICE
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
 from helpers.small_process import run_small
@@ -176,7 +176,7 @@ def test_candidates_begin_in_one_state_or_in_their_own():
     assert equal(own.rewards, batch.rollout(states, actions).rewards)
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("threads", [2, 1])
 def test_threads_change_nothing(threads):
     batch = make_batch("robosuite/Lift-v0", 2, threads=threads)

@@ -4,8 +4,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
-
 ID = "dmc/walker-walk-v0"
 N = 3
 SHARED = ("task", "physics_timestep", "control_timestep", "render_mode", "closed")
@@ -62,7 +60,7 @@ def test_methods_give_what_single_environments_give(pair, name):
         assert_equal(one, other)
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_pictures_are_those_of_single_environments(pair):
     ours, sync = pair

@@ -13,7 +13,7 @@ import pytest
 import mjgym
 from helpers.equivalence import assert_every_slot_equals_a_single_env, assert_states_go_on
 from helpers.guide_code import FOLDER, program
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.toys import Cart
 from mjgym.checks import check
 from mjgym.checks.array_libraries import failures
@@ -53,7 +53,7 @@ def test_hooks_run_on_other_arrays(page, id):
     assert not list(failures(envs.task, envs.view, action, array_api_strict))
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_the_check_finds_nothing(page):
     findings = check(OWN)
     assert [f for f in findings if f.status != "pass"] == []

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.registered import registered_task
 from mjgym.mjcf import textures
 from mjgym.rendering import dressed
@@ -27,7 +27,7 @@ def _skin(model):
     return model.skin_vert, model.skin_face
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_a_coat_is_closed(furry):
     _, model, _ = furry
     _, faces = _skin(model)
@@ -37,7 +37,7 @@ def test_a_coat_is_closed(furry):
     assert len(there) > 0.999 * len(edges)  # few are shared by four triangles
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 def test_its_outside_is_outside(furry):
     _, model, _ = furry
     points, faces = _skin(model)

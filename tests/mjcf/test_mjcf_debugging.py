@@ -6,7 +6,6 @@ import pickle
 import mujoco
 import pytest
 
-from helpers.lanes import lane
 from helpers.mjcf_models import arena, walker
 from helpers.small_process import fresh
 from mjgym import mjcf
@@ -203,7 +202,7 @@ class TestEnvironment:
         "except mjcf.CompileError as error:\n    print(error.line)"
     )
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(("value", "line"), [("1", "<string>:3"), ("0", ""), ("", "")])
     def test_the_variable(self, value, line):
         assert fresh(self.PROGRAM, **{ENVIRONMENT: value}) == f"{line}\n"

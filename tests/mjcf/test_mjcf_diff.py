@@ -7,7 +7,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.places import ASSETS, DATA
 from mjgym import mjcf
 from mjgym.mjcf.lint.comparing import Difference, diff, shown
@@ -351,7 +351,7 @@ class TestSources:
             with pytest.raises(ValueError, match=r"a\.mjb: "):
                 diff(spec(), path)
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("name", ["humanoid", "dog", "manipulator"])
     def test_models_of_this_package(self, name):
         path = ASSETS / "dmc" / f"{name}.xml"

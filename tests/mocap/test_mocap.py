@@ -10,7 +10,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
 from helpers.places import ASSETS, DATA, SCRIPTS
 from mjgym import mjcf
 from mjgym.mocap import (
@@ -525,7 +524,7 @@ class TestTrajectory:
         with pytest.raises(ValueError, match=r"other.npz: timestep: must be one number"):
             Trajectory.load(path)
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_refuses_headers_that_promise_too_much(self, tmp_path):
         """NumPy would allocate 469 GiB."""
         path, header = tmp_path / "large.npz", io.BytesIO()

@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import mjgym
 from helpers.equivalence import assert_every_slot_equals_a_single_env, assert_states_go_on
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import actions_for, equal
 from helpers.suite import gymnasium_checker
 from mjgym import Observable, observe
@@ -975,7 +975,7 @@ CART = "dmc/cartpole-swingup-v0"
 FAST = {"render_quality": "fast"}
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_pictures_are_past_pictures():
     """Against a twin that draws after every physics step; there is one in a control step."""
@@ -1073,7 +1073,7 @@ def test_the_noise_of_a_picture_stays_within_its_range():
     assert (noisy - clean)[inner].std() == pytest.approx(10, rel=0.15)
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_one_picture_alone_is_the_observation():
     late = {"late": PICTURES["late"]}

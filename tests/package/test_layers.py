@@ -12,7 +12,6 @@ import textwrap
 
 import pytest
 
-from helpers.lanes import lane
 from helpers.places import ASSETS, SOURCE
 from helpers.small_process import fresh
 
@@ -513,7 +512,7 @@ class TestImport:
         assert imported["said"] == []
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_environments_need_no_opengl():
     """Not even the Python packages of it; only pictures do."""
     program = """

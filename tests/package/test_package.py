@@ -19,7 +19,7 @@ import mjgym
 from helpers.forks import LIBRARIES, Forks
 from helpers.guide_code import need, needs_gl, pages, program, sections
 from helpers.guide_code import run as run_code
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.places import ASSETS, ROOT, SCRIPTS, SOURCE
 from helpers.suite import packaged_ids
 
@@ -208,7 +208,7 @@ class TestWheel:
         expected, *_ = env.step(0 * env.action_space.sample())
         assert facts["observation"] == expected.tolist()
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_every_model_compiles(self, installed):
         python, empty = installed
         program = """
@@ -238,7 +238,7 @@ class TestWheel:
         done = run_code(sections(apart=False)[title], tmp_path, inherited(), forks)
         assert done.returncode == 0, done.stderr
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_gallery_tutorials_and_clips_are_there(self, installed):
         python, empty = installed
         command = next(python.parent.glob("mjgym*"))

@@ -16,7 +16,6 @@ from gymnasium.envs.registration import EnvSpec
 
 import mjgym
 from helpers import suite
-from helpers.lanes import lane
 from helpers.small_process import fresh
 from mjgym import registry
 from mjgym.envs.options import Options, VectorOptions, WarpOptions, names
@@ -27,7 +26,7 @@ MAKERS = {"make": gymnasium.make, "make_vec": gymnasium.make_vec}
 
 
 class TestTable:
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_is_that_of_the_code(self, tmp_path):
         program = """
             from mjgym import registry
@@ -133,7 +132,7 @@ class TestSpecs:
         name = id.removeprefix("dmc/").removesuffix("-v0")
         assert gymnasium.spec(id).max_episode_steps == suite.TASKS[name]["step_limit"]
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_reach_another_process(self, tmp_path):
         specs = [gymnasium.spec(i).to_json() for i in ("dmc/walker-run-v0", "dmc/lqr-lqr_2_1-v0")]
         program = """
@@ -164,7 +163,7 @@ def length(env):
 
 
 class TestMake:
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_needs_no_import_of_ours(self, tmp_path):
         program = """
             import sys, gymnasium
@@ -327,7 +326,7 @@ class TestOwnTasks:
         assert set(registry.ids(namespace="dmc")) == set(suite.IDS)
         assert gymnasium.spec("mine/stick-upright-v0").max_episode_steps == 25
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_in_a_fresh_interpreter_by_the_name_of_their_module(self, tmp_path):
         (tmp_path / "my_sticks.py").write_text(MODULE)
         program = """
@@ -468,7 +467,7 @@ class TestTimeLimit:
             gymnasium.make(self.ID, time_limit=longer)
         assert length(gymnasium.make_vec(self.ID, time_limit=longer)) == steps
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         ("timestep", "given", "ended"),
         [(0.04, {}, 500), (0.01, {}, 1000), (0.01, {"max_episode_steps": 1500}, 1500)],

@@ -6,7 +6,7 @@ import pytest
 
 import mjgym
 from helpers import toys
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.linear_quadratic import IDS, cost_matrices, dynamics, made, riccati
 from helpers.rollouts import equal
 from mjgym import parallel_env, planning
@@ -100,7 +100,7 @@ def test_sampling_improves(name):
     assert planned - nothing > 0.5 * (optimal - nothing)
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("name", planning.METHODS)
 def test_a_planner_acts(name):
     """The cart comes to the middle and stays about there."""
@@ -193,7 +193,7 @@ def test_a_prior_is_among_the_candidates():
     assert np.array_equal(seen[1], env.step(best)[0])
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_a_prior_may_change_between_knots():
     """A plan of one knot is one force, which cannot both push the cart and hold it."""
     env = mjgym.Env(toys.Cart())

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
-from helpers.lanes import lane
 from mjgym.mjcf import published_look
 
 SKIN = int(mujoco.mjtObj.mjOBJ_SKIN)
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 @pytest.mark.parametrize("id", ["dmc/dog-stand-v0", "locomotion/rodent-two_touch-v0"])
 def test_segmentation_shows_geoms(id):
@@ -29,7 +28,7 @@ def test_segmentation_shows_geoms(id):
     env.close()
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_a_coat_hides_what_it_covers():
     env = gymnasium.make("dmc/dog-stand-v0").unwrapped
@@ -42,7 +41,7 @@ def test_a_coat_hides_what_it_covers():
     env.close()
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_the_rat_does_not_see_the_inside_of_its_coat():
     env = gymnasium.make("locomotion/rodent-two_touch-v0").unwrapped

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
-from helpers.lanes import lane
 from mjgym.envs.overlays import GROUPED, PLAIN, SHOW_WORDS, Overlay
 
 VIS = mujoco.mjtVisFlag
@@ -98,7 +97,7 @@ TOUCHING = ("contacts", "forces", "split_forces", "contact_frames", "force_label
 
 @pytest.mark.gl
 class TestPictures:
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_words_are_seen_and_leave_the_simulation_alone(self, creature):
         base = creature.unwrapped
         before, plain = base.get_state(), creature.render()
@@ -121,7 +120,7 @@ class TestPictures:
         kinds = base.camera("y", kind="segmentation", groups={"geom": ()})[..., 1]
         assert not (kinds == mujoco.mjtObj.mjOBJ_GEOM).any()
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_the_environments_own_hold_where_a_call_names_none(self):
         words = ("com", "inertia")
         env = gymnasium.make(ESCAPE, render_mode="rgb_array", show=words, **SIZE)
@@ -136,7 +135,7 @@ class TestPictures:
         env.close()
         envs.close()
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_an_agents_picture_never_has_them(self):
         pictures = []
         for show in ((), ("labels", "inertia")):

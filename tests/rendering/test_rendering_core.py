@@ -87,7 +87,7 @@ from mjgym.rendering import Renderer, choose
 # --- which OpenGL
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_import_and_reset_touch_no_opengl():
     _run("""
 import gymnasium
@@ -99,7 +99,7 @@ assert dict(os.environ) == before
 """)
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_the_environment_is_as_it_was():
     _run("""
 before = dict(os.environ)
@@ -110,7 +110,7 @@ assert dict(os.environ) == before
 """)
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("backend", ["egl", "osmesa"])
 def test_mujoco_gl_is_respected_without_a_probe(backend):
     _run(
@@ -179,7 +179,7 @@ def test_a_context_that_does_not_open_says_what_to_install(undecided):
         backends.open_context("glfw" if sys.platform == "linux" else "cgl")
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_probe_of_a_driver_that_works():
     found = rendering.probe(rendering.choose())
     assert found.works
@@ -281,7 +281,7 @@ def test_pictures_equal_those_of_mujoco_by_egl_and_by_osmesa(tmp_path, names):
         assert np.abs(egl - osmesa).max() <= 1, name
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_one_renderer_draws_all_of_a_batch(draws):
     """Terrain, which each simulation of a batch has of its own, is the hardest of it."""
     described, simulation = started("quadruped-escape")
@@ -313,7 +313,7 @@ def test_what_is_written_into_the_model_shows(draws):
     assert not np.array_equal(drawn.render(shown(simulation)), before)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_a_floor_that_changes_its_size_shows(draws):
     described, simulation = started("cartpole-swingup")
     drawn = draws(described, simulation, "reference")
@@ -395,7 +395,7 @@ def test_unknown_quality(draws):
         draws(described, simulation, "refrence")
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 def test_fast_leaves_out_light_and_fineness_but_no_shapes(draws, monkeypatch):
     described, simulation = started("walker-walk")
     state = shown(simulation)
@@ -487,7 +487,7 @@ def test_a_renderer_that_nobody_closes_goes_away():
     assert not thread.is_alive()
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize(("closed", "backend"), [(True, "egl"), (False, "osmesa")])
 def test_the_process_ends_without_a_word(closed, backend):
     script = """
@@ -499,7 +499,7 @@ for renderer in renderers:
     _run(script + ("renderers[0].close()" if closed else ""), MUJOCO_GL=backend)
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("shared", [True, False], ids=["one_renderer", "own_renderers"])
 def test_eight_threads_render_at_once(draws, shared):
     described, simulation = started("room")
@@ -528,7 +528,7 @@ def test_eight_threads_render_at_once(draws, shared):
     assert not wrong
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_four_processes_render_at_once():
     script = """
 described, simulation = started("room")
@@ -606,7 +606,7 @@ def test_after_a_fork_both_render(how, backend):
     _run(FORK, how, MUJOCO_GL=backend, PYTHONWARNINGS="ignore")
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_after_a_fork_an_error_where_the_driver_cannot_go_on():
     """Mesa's software driver with threads of its own, as the user may ask for."""
     _run(
@@ -674,7 +674,7 @@ def _open_files():
     return len(os.listdir("/proc/self/fd"))
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_thousands_of_renders_leave_memory_flat(draws):
     described, simulation = started("room")
@@ -692,7 +692,7 @@ def test_thousands_of_renders_leave_memory_flat(draws):
     assert threading.active_count() <= threads
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_opening_and_closing_leaves_memory_flat(draws):
     described, simulation = started("room")

@@ -122,7 +122,7 @@ def test_they_draw_what_shows_beside_the_shapes_and_viewpoints(batch, helped):
     alone.close()
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @with_helpers
 @pytest.mark.usefixtures("eager")
 def test_they_draw_successive_frames_of_one_environment(monkeypatch):
@@ -140,7 +140,7 @@ def test_they_draw_successive_frames_of_one_environment(monkeypatch):
     env.close()
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @with_helpers
 def test_fewer_pictures_than_processes(batch, helped):
     asked = shots(batch[1])
@@ -149,7 +149,7 @@ def test_fewer_pictures_than_processes(batch, helped):
     np.testing.assert_array_equal(helped.render(asked[3].state, width=40, height=30), every[3])
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_nothing_is_started_where_it_is_not_worth_it(batch, eager, monkeypatch):
     described, simulations = batch
     quick = Renderer(described.model, simulations.model, "fast", processes=3)
@@ -184,7 +184,7 @@ def test_closing_and_forgetting_end_them(batch, helped):
             thread.join(10)
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 @with_helpers
 def test_one_that_is_killed_is_an_error_and_no_more(batch, helped):
     wanted = helped.render_all(shots(batch[1]))
@@ -194,7 +194,7 @@ def test_one_that_is_killed_is_an_error_and_no_more(batch, helped):
     np.testing.assert_array_equal(helped.render_all(shots(batch[1])), wanted)
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @with_helpers
 def test_an_unknown_camera(batch, helped):
     asked = [*shots(batch[1])[:-1], Shot(shown(batch[1], 0), "nosuch", width=40, height=30)]
@@ -203,7 +203,7 @@ def test_an_unknown_camera(batch, helped):
     assert len(helped.render_all(shots(batch[1]))) == SIZE
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     ("cameras", "asked", "message"),
     [

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from helpers.jaco_facts import ARM, DOWN, FINGERS, HAND, JOINTS, TOOL, over_floor, transitions
-from helpers.lanes import lane
 from mjgym import mjcf
 from mjgym.robots import place_tool, robot_contacts, solve
 from mjgym.robots.inverse_kinematics import ranges
@@ -34,7 +33,7 @@ def robot_only(view):
     return robot_contacts(view, ARM, HAND)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_random_poses_are_reached(view):
     rng = np.random.default_rng(0)
     low, high = ranges(view, JOINTS)
@@ -191,7 +190,7 @@ class TestPlaceTool:
             found.append(view.qpos.copy())
         np.testing.assert_array_equal(*found)
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_out_of_reach_is_said(self, view):
         with pytest.raises(RuntimeError, match=r"pinchsite.* 3\]: of 10 drawn, 10 could not"):
             self.place(view, np.random.default_rng(0), (0, 0, 3), (0, 0, 3))

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from helpers.jaco_facts import ARM, HAND, JOINTS, TOOL, alone, facts, over_floor, transitions
-from helpers.lanes import lane
 from helpers.model_facts import compare
 from helpers.places import SCRIPTS
 from mjgym import robots
@@ -101,7 +100,7 @@ def test_meshes_are_convex(model):
         assert graph[0] == model.mesh_vertnum[mesh]
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_the_script_makes_the_meshes(model):
     spec = importlib.util.spec_from_file_location("make_jaco_hulls", SCRIPT)
     script = importlib.util.module_from_spec(spec)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode
 
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.rollouts import equal
 from helpers.small_process import fresh
 
@@ -101,12 +101,12 @@ class TestTheSameBits:
     def test_of_a_robot(self, robot):
         assert_same(*pair(VectorEnv, task_of("Lift", robot=robot), num_envs=2, **EXACT))
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("robot", ["Baxter", ("Panda", "Sawyer")])
     def test_of_two_arms(self, robot):
         assert_same(*pair(VectorEnv, task_of("TwoArmLift", robot=robot), num_envs=2, **EXACT))
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("robot", ["GR1FixedLowerBody", "SpotWithArm", "Tiago"])
     def test_of_a_torso_and_legs(self, robot):
         assert_same(*pair(VectorEnv, task_of("Lift", robot=robot), num_envs=2, **EXACT))
@@ -121,14 +121,14 @@ class TestTheSameBits:
         assert_same(*pair(VectorEnv, task_of("Lift"), num_envs=3, **options))
         assert_same(*pair(Env, task_of("Lift"), **options))
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_where_pushes_come_within_an_episode(self):
         push = redrawn(Normal(0, 20), every=0.1)
         options = {"vary": {"xfrc_applied[cube_main, 0]": push}, **EXACT}
         assert_same(*pair(VectorEnv, task_of("Lift"), num_envs=3, **options))
         assert_same(*pair(Env, task_of("Lift"), **options))
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("mode", AutoresetMode)
     def test_of_episodes_that_end_at_different_times(self, mode):
         def staggered(envs):
@@ -178,7 +178,7 @@ class TestTheSameBits:
         assert equal(ours, theirs)
         assert np.array_equal(np.atleast_1d(ours[0][4]["diverged"]), np.arange(count) == count - 1)
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_where_a_task_looks_at_geoms(self):
         @dataclass(frozen=True)
         class Watching(Lift):
@@ -204,7 +204,7 @@ def test_several_batches_go_on_at_once():
     assert equal([together[name] for name in names], alone)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("options", [{}, {"num_envs": 3}])
 def test_a_copy_in_another_process_has_a_law_of_its_own(options, tmp_path):
     make = gymnasium.make_vec if options else gymnasium.make
@@ -282,7 +282,7 @@ class TestALawOfTheUsersOwn:
 
         assert_same(*pair(Env, Weaker(), **EXACT))
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         ("control", "reason"),
         [
@@ -562,7 +562,7 @@ class TestPrograms:
         assert count == 0
         assert hooks["reason"] == "MJGYM_DISABLE_COMPILED=1 switches compiled hooks off"
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_a_full_disk_is_no_matter(self):
         full = (
             "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"

@@ -7,7 +7,6 @@ import gymnasium
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
 from mjgym import VectorEnv
 from mjgym.sim.scratches import MIN_STEPS
 from mjgym.tasks.dmc.cheetah import LEGS, Cheetah
@@ -49,7 +48,7 @@ def test_as_by_one_thread():
     one.close(), several.close()
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize(("steps", "several"), [(MIN_STEPS - 1, False), (100 * MIN_STEPS, True)])
 def test_where_physics_runs_several_threads_write(steps, several):
     task = Noted(steps=steps)

@@ -261,7 +261,7 @@ def test_three_deterministic_runs_are_equal():
     assert runs[0] == runs[1] == runs[2]
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_all_measurements_on_a_device_in_a_small_form(tmp_path):
     file = tmp_path / "gpu.jsonl"
     command = [sys.executable, ROOT / "benchmarks" / "gpu.py", "--all", "--quick"]
@@ -661,7 +661,7 @@ def test_nothing_of_it_is_imported_for_the_processor():
     assert fresh(code) == "[]\n"
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_bench_times_it():
     arguments = ["--device", DEVICE, "--num-envs", "2", "--seconds", "0.01", "--json"]
     result = CliRunner().invoke(app, ["bench", CART, "--backend", "warp", *arguments])

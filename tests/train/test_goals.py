@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from helpers.lanes import lane
 from helpers.suite import IDS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -40,7 +39,7 @@ def test_runs_that_are_named() -> None:
     assert plan.jobs(["ray"], ids=[STAND]) == []
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_methods_are_settings_of_td3() -> None:
     config = pytest.importorskip("mjgym_train.config", exc_type=ImportError)
     algorithms = pytest.importorskip("mjgym_train.learn.algorithms", exc_type=ImportError)
@@ -168,7 +167,7 @@ def test_variants_stand_beside_the_recipe() -> None:
 
 
 class TestCollecting:
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_finished_runs_become_small_files(self, tmp_path: Path) -> None:
         out, kept = tmp_path / "runs", tmp_path / "kept"
         kept.mkdir()
@@ -202,7 +201,7 @@ class TestCollecting:
         assert finals == {0: 930.0, 1: 960.0}  # the new run in place of the old one
         assert results.collect(tmp_path / "nothing", kept) == []
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_pictures_show_what_there_is(self, tmp_path: Path) -> None:
         found = {
             "recipe": [curve("recipe", WALK, seed, [100, 900], 900.0) for seed in (0, 1)],
@@ -255,7 +254,7 @@ def test_rates_are_compared_within_a_turn_with_the_best() -> None:
     assert rates.ratios(measured) == {"recipe": 2.0, "recipe, bfloat16": 4.0, "plain": 2.0}
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.torch
 def test_quick_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("stable_baselines3")
@@ -273,7 +272,7 @@ def test_quick_runs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert "next: mjgym evaluate" not in capfd.readouterr().out
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.torch
 def test_a_run_that_fails_is_named(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     arguments = ["recipe", "--quick", "--set", "nothing=1", "--out", str(tmp_path)]

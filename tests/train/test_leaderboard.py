@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 from training import scores
 
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import ID, SMALL_REPLAY, mjgym_
 from mjgym.policies.network import load
 from mjgym.policies.run_errors import RunError
@@ -57,7 +57,7 @@ def test_a_row_is_scored_from_the_weights(folder, submitted):
     assert other.first_seed != row.first_seed  # but once in a thousand million
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_a_policy_is_taken_once(folder, submitted):
     before = {file.name: file.read_bytes() for file in submitted.iterdir()}
     done = mjgym_("submit", folder, "--leaderboard", "--table", submitted, code=1)
@@ -65,7 +65,7 @@ def test_a_policy_is_taken_once(folder, submitted):
     assert {file.name: file.read_bytes() for file in submitted.iterdir()} == before
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_a_run_from_images_is_scored_from_images(tmp_path, monkeypatch):
     monkeypatch.setattr(leaderboard, "EPISODES", 1)
@@ -78,7 +78,7 @@ def test_a_run_from_images_is_scored_from_images(tmp_path, monkeypatch):
     assert leaderboard.complaint(row, tmp_path / "board") == ""
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_another_policy_or_score_is_noticed(submitted, tmp_path):
     (row,) = leaderboard.read(submitted)
     said = leaderboard.complaint(dataclasses.replace(row, score=row.score + 500), submitted)

@@ -13,7 +13,6 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
 import recipe
 
-from helpers.lanes import lane
 from mjgym import registry
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
@@ -153,7 +152,7 @@ print("went on")
 """
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_queue_lets_its_run_save_and_begins_no_other(number, tmp_path):
     words = (Path(recipe.__file__).parent, SAVING, tmp_path / "state")
@@ -200,7 +199,7 @@ def test_methods_have_the_same_cpu_time_and_evaluations(name, tmp_path):
 
 
 @pytest.mark.torch
-@lane(6, 7)
+@pytest.mark.weekly
 def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
     small = ("hidden=[8]", "batch_size=8", "atoms=5", "learning_starts=40", "num_envs=4")
     monkeypatch.setitem(recipe.METHODS, "small", (*small, "env.max_episode_steps=20"))
@@ -219,7 +218,7 @@ def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
 
 
 @pytest.mark.torch
-@lane(0, 7)
+@pytest.mark.weekly
 def test_the_peer_spends_its_cpu_time_on_one_thread(tmp_path):
     pytest.importorskip("stable_baselines3")
     script = Path(recipe.__file__).parent / "training" / "sb3_peer.py"

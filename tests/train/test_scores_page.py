@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from helpers.lanes import lane
 from helpers.places import SCRIPTS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -121,7 +120,7 @@ class TestNotLearned:
 
 
 class TestPictures:
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_curves_and_profile(self, tmp_path):
         made = [*rows(WALK, 0, 100.0, 800.0), *rows(WALK, 1, 90.0, 900.0), *rows(RUN, 0, 5.0, 9.0)]
         drawn = scores.draw(made, tmp_path)

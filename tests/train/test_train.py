@@ -65,7 +65,7 @@ def test_every_switch_trains(algorithm, settings, tmp_path):
     assert made.run_folder.policy()(observation).shape == (3, len(made.low))
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     "id",
     ["locomotion/ant-go_to_target-v0", "soccer/boxhead-1v1-v0"],  # the home team is the agent
@@ -79,7 +79,7 @@ def test_every_family_trains(id, tmp_path):
     assert np.isfinite(result.returns).all()
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize(
     "settings",
     [
@@ -100,7 +100,7 @@ def test_an_interrupted_run_ends_as_one_that_was_not(settings, tmp_path):
     assert one == other
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_schedules_follow_the_budget(tmp_path):
     """Rates fall to what is to be left of them, and updates become more frequent."""
     settings = ("learning_rate=1e-2", "learning_rate_left=0.2", "actor_learning_rate=1e-3")
@@ -135,7 +135,7 @@ def test_a_budget_of_processor_time(tmp_path):
         trainer(tmp_path / "both", "cpu_minutes=1")
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_a_run_depends_on_its_seed_alone(tmp_path):
     found = []
     for k, seed in enumerate((1, 1, 2)):
@@ -342,7 +342,7 @@ class TestCommands:
         assert plot.stat().st_size > 5_000
         assert "td3" in mjgym_("compare", *paths).output
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_scores_by_the_script(self, tmp_path):
         """The script starts without the package, unlike these tests."""
         trainer(tmp_path / "run", steps=80).train()
@@ -350,7 +350,7 @@ class TestCommands:
             script = "import mjgym_command; mjgym_command.main()"
             assert json.loads(fresh(script, command, str(tmp_path / "run"), "--json"))
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_several_seeds(self, tmp_path):
         words = ("--steps", 80, "--seeds", "3,5", "--jobs", 2)
         done = self.train(tmp_path / "run", *words)
@@ -371,7 +371,7 @@ class TestCommands:
         assert "120" in done.output
         assert Run(tmp_path / "run").settings()["steps"] == 120
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("budget", ["steps", "cpu_minutes"])
     def test_does_not_go_on_with_less_than_is_done(self, budget, tmp_path):
         """The budget itself is no longer one, where a last step has made it a little more."""
@@ -394,7 +394,7 @@ class TestCommands:
         done = mjgym_("evaluate", tmp_path / "none", code=2)
         assert "holds no run" in " ".join(done.stderr.split())
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_a_task_of_ones_own(self, tmp_path):
         file = tmp_path / "own_balance.py"
         file.write_text(
@@ -414,7 +414,7 @@ class TestCommands:
         kept = tmp_path / "run" / "source" / "own_balance.py"
         assert kept.read_text() == file.read_text()
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     @pytest.mark.gl
     def test_record_a_policy(self, tmp_path):
         self.train(tmp_path / "run", "--steps", 80)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from helpers import training_runs
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies import network as policy
 from mjgym_train import config, evaluation
@@ -163,7 +163,7 @@ def test_a_file_with_a_wrong_repeat_is_refused(value, tmp_path):
 
 
 class TestRewardOfEvaluations:
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_it_is_not_that_of_training(self, tmp_path):
         settings = ["num_envs=2", "evaluations=1", "evaluation_episodes=1", "action_repeat=4",
                     "env.dense_reward=2.0", "evaluation_env.dense_reward=0.0"]  # fmt: skip

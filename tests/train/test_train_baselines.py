@@ -41,7 +41,7 @@ def test_numbers_fit_together():
         assert row.steps > 0
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("policy", baselines.POLICIES)
 def test_the_file_is_what_is_measured(policy):
     """On a task without contacts, whose numbers do not swing with the processor."""
@@ -52,7 +52,7 @@ def test_the_file_is_what_is_measured(policy):
     assert found.std == pytest.approx(kept.std, rel=1e-2)
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_ids_that_differ_in_what_they_observe_have_the_same_episodes():
     ids = [f"manipulation/reach_site_{kind}-v0" for kind in ("features", "vision")]
     assert random_and_zero.alike(ids[0]) == ids

@@ -126,7 +126,7 @@ class TestWithoutRay:
         made.actors = actors
         return made
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         ("algorithm", "more"),
         [
@@ -145,7 +145,7 @@ class TestWithoutRay:
         assert all(np.isfinite(row.value) for row in rows)
         assert len(made.buffer) == 240
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_what_is_stored_is_what_samplers_did(self, tmp_path):
         made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
         made.train()
@@ -161,7 +161,7 @@ class TestWithoutRay:
         first, second = (shard["arrays"]["observation"] for shard in shards)
         assert not first.equal(second)
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_the_policy_is_the_trainers(self, tmp_path):
         made = self.learner(tmp_path / "run", read(steps=8 * FRAGMENT_STEPS))
         made.train()
@@ -192,7 +192,7 @@ class TestWithoutRay:
         ended = made.buffer.state_dict()["shards"][0]["arrays"]["ended"].unflatten(0, (-1, 4))
         assert ended.nonzero()[:, 0].unique().tolist() == [FRAGMENT_STEPS - 1]
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_goes_on_from_its_checkpoint(self, tmp_path):
         self.learner(tmp_path / "run", read()).train()
         again = self.learner(tmp_path / "run", read(steps=300), resume=True)
@@ -201,7 +201,7 @@ class TestWithoutRay:
         shard = again.buffer.state_dict()["shards"][0]["arrays"]
         assert shard["ended"][124:128].all()  # the last of the first life
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_other_ways_of_going_on_are_refused(self, tmp_path):
         self.learner(tmp_path / "run", read()).train()
         with pytest.raises(RunError, match="of 2 samplers, not of 3"):

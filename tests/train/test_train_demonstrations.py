@@ -345,7 +345,7 @@ class TestRun:
         (found,) = [m.value for m in score if m.metric == metrics.SUCCESS]
         assert found >= 0.9
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("algorithm", ["bc", "iql"])
     def test_resumed_is_as_if_never_stopped(self, algorithm, known, tmp_path):
         interrupted(tmp_path, algorithm=algorithm, at=80, make=trainer)
@@ -423,7 +423,7 @@ class TestBesideTheBuffer:
         assert [len(batch.action) for batch in made.batches(2)] == [32, 32]
         made.close()
 
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_resumed_is_as_if_never_stopped(self, known, tmp_path):
         own = {"algorithm": "sac", "steps": 240}
         interrupted(tmp_path, *self.SETTINGS, **own, at=120, make=trainer)
@@ -471,7 +471,7 @@ class TestReplayOfARun:
             )
         assert made.train().updates == 20
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("algorithm", ["td3_bc", "bc", "sac"])
     def test_others_learn_from_it_too(self, algorithm, run, tmp_path):
         own = {"td3_bc": ("rewards=recorded",), "sac": ("learning_starts=4",), "bc": ("chunk=2",)}

@@ -516,7 +516,7 @@ class TestJoined:
             trainer(folders[-1], *settings, algorithm=name).train()
         return folders
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_by_critics_and_by_the_mean(self, runs, tmp_path):
         """Brute force: the proposal of highest mean value over all critics, and the mean."""
         members = [policy.load(run / "policy.npz") for run in runs]
@@ -549,7 +549,7 @@ class TestJoined:
         score = mjgym_("evaluate", tmp_path / "mean.npz", "--id", ID, "--episodes", 1)
         assert "return" in score.output
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_the_best_of_the_kept_policies(self, tmp_path):
         """By the mean return over seeds that no score uses, with the critics of the same update."""
         runs = [tmp_path / "one", tmp_path / "two"]
@@ -585,7 +585,7 @@ class TestJoined:
         said = mjgym_("ensemble", *runs, *words[:3], 0, code=2).output
         assert "Invalid value for '--choose'" in said
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_mistakes_are_named(self, runs, tmp_path):
         out = tmp_path / "all.npz"
         assert "two runs or more" in mjgym_("ensemble", runs[0], "--out", out, code=2).output

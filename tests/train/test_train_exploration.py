@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from helpers import own_noise
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import SMALL_REPLAY, interrupted, mjgym_
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import config
@@ -291,7 +291,7 @@ class TestOfOnesOwn:
         with pytest.raises(ConfigError, match=message):
             explore(body, torch.randn(16, INPUTS))
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_a_run_goes_on_bit_for_bit_and_keeps_its_source(self, tmp_path):
         setting = f"exploration={{{OWN}: 0.6, gaussian: 0.2, parameter: 0.2}}"
         settings = (*SMALL_REPLAY, setting)
@@ -299,7 +299,7 @@ class TestOfOnesOwn:
         kept = tmp_path / "whole" / "source" / "own_noise.py"
         assert kept.read_text() == Path(own_noise.__file__).read_text()
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_from_the_command_line_in_the_working_folder(self, tmp_path, monkeypatch):
         """Named in a file of settings, or going on with it, it takes trust."""
         text = Path(own_noise.__file__).read_text()

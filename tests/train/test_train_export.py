@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import yaml
 
-from helpers.lanes import lane
 from helpers.small_process import fresh
 from helpers.training_runs import SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies import network as policies
@@ -157,7 +156,7 @@ def test_a_bundled_policy_that_acts_by_images(tmp_path: Path) -> None:
 
 
 @pytest.mark.gl
-@lane(6, 7)
+@pytest.mark.weekly
 @pytest.mark.torch
 def test_a_run_that_learned_from_images(tmp_path: Path) -> None:
     pytest.importorskip("onnx")
@@ -197,7 +196,7 @@ def test_a_bundled_policy_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     assert "--onnx FILE, --hub FOLDER, --deploy DIR or" in mjgym_("export", ID, code=2).output
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_what_comes_down_from_the_hub_acts_and_is_scored(tmp_path: Path) -> None:
     """The hub, here a folder, hands back a folder's files as they are."""
     mjgym_("export", ID, "--hub", tmp_path / "walker")
@@ -218,7 +217,7 @@ def test_a_card_makes_the_environment_that_a_policy_has_learned_in() -> None:
     assert f"gym.make(\"{ID}\", observation='dict')" in text
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.torch
 def test_a_run_as_a_folder_of_the_hub(tmp_path: Path) -> None:
     made = trainer(tmp_path / "run", algorithm="td3")

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("numba")
 
 from helpers import training_runs  # noqa: E402
-from helpers.lanes import lane, mostly_nightly  # noqa: E402
+from helpers.lanes import mostly_nightly  # noqa: E402
 from mjgym.policies.run_errors import ConfigError, DivergedError  # noqa: E402
 from mjgym_train.learn import algorithms, engines  # noqa: E402
 from mjgym_train.learn.buffer import Batch  # noqa: E402
@@ -120,7 +120,7 @@ def test_the_policy_is_the_averaged_actor(name):
 SMALL = training_runs.SMALL_REPLAY
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("algorithm", ["td3", "sac"])
 def test_an_interrupted_run_ends_as_one_that_was_not(algorithm, tmp_path):
     """Bit for bit, though the arrays of a checkpoint move into new memory."""

@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from helpers import gymnasium_toys
-from helpers.lanes import lane
 from helpers.training_runs import SMALL, interrupted, mjgym_, trainer
 from mjgym.policies.run_errors import ConfigError
 from mjgym_train import evaluation
@@ -81,7 +80,7 @@ class TestEpisodes:
 
 @pytest.mark.slow
 class TestRuns:
-    @lane(3, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         "more", [pytest.param((), marks=pytest.mark.slow), ("action_repeat=3",)]
     )
@@ -94,7 +93,7 @@ class TestRuns:
         )
         assert (found.returns < 0).all()
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         "algorithm",
         ["ppo", "rainbow", "reinforce"],
@@ -143,7 +142,7 @@ class TestRuns:
 
 @pytest.mark.slow
 class TestCommands:
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_train_and_evaluate(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         settings = [s for s in (*SMALL, *REPLAY) if not s.startswith("env.")]

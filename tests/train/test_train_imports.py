@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lanes import lane
 from helpers.small_process import fresh
 
 SOURCE = Path(__file__).parents[2] / "src"
@@ -68,7 +67,7 @@ def test_no_import_of_pytorch_or_of_learning(path):
             left += imports(file, deferred=False)
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_scores_without_pytorch_in_a_fresh_interpreter():
     program = "\n".join(
         [
@@ -90,7 +89,7 @@ def test_scores_without_pytorch_in_a_fresh_interpreter():
     fresh(program)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_commands_of_training_can_be_imported_first():
     """As another process does that unpickles one of their functions."""
     program = (

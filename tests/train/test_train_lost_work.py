@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lanes import lane
 from helpers.training_runs import ID, SMALL, SMALL_REPLAY, mjgym_, trainer
 from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
@@ -46,7 +45,7 @@ def train(folder, *words, code=0):
     return mjgym_("train", "td3", ID, *SMALL_REPLAY, *budget, *words, code=code)
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("words", [(), ("--overwrite",)], ids=str)
 def test_a_folder_in_use_is_refused_with_its_holder(tmp_path, holder, words):
     said = " ".join(train(tmp_path / "run", *words, code=1).stderr.split())
@@ -165,7 +164,7 @@ def test_a_run_whose_episodes_all_diverge_ends(algorithm, tmp_path, monkeypatch)
     assert max(m.env_step for m in shares) < 1000
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 @pytest.mark.usefixtures("own_ids")
 def test_some_episodes_that_diverge_are_a_share_and_one_warning(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

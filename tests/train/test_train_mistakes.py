@@ -92,7 +92,7 @@ class TestStart:
             tmp_path / "again", *words, algorithm="td3", steps=80, resume=True
         ).train()  # from its own checkpoint
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         ("algorithm", "words"),
         [
@@ -174,7 +174,7 @@ class TestResume:
         again.train()
         assert evaluated(tmp_path / "run") == [20, 40, 60, 80, 120, 160]
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         ("words", "named"),
         [
@@ -200,7 +200,7 @@ class TestResume:
         said = refused(run, "train", "td3", ID, "--resume", run)
         assert "is not of the form name=value; --out names the run to resume" in said
 
-    @lane(5, 7)
+    @pytest.mark.weekly
     def test_what_is_free_is_taken(self, run):
         words = ["learning_rate=0.002", "batch_size=8", "--steps", 120]
         mjgym_("train", "td3", ID, "--out", run, "--resume", *words)
@@ -489,7 +489,7 @@ class TestPolicyFiles:
 
 
 class TestEvaluate:
-    @lane(6, 7)
+    @pytest.mark.weekly
     def test_a_policy_file_a_bundled_policy_and_a_run_agree(self, run):
         by_seeds = ("--seeds", "10000-10001", "--json")
         of_run = json.loads(mjgym_("evaluate", run, "--episodes", 2, "--json").stdout)
@@ -543,7 +543,7 @@ def test_a_full_disk(tmp_path):
     assert not (tmp_path / "run" / "checkpoint.pt").exists()
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 def test_old_settings_are_read():
     """Those of the policies in the package, which were trained long ago."""
     for id in trained.ids():

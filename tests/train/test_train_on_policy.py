@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from helpers import training_runs
-from helpers.lanes import lane, mostly_nightly
+from helpers.lanes import mostly_nightly
 from helpers.training_runs import ID, SMALL, assert_equal, interrupted, mjgym_, weights
 from mjgym.cli.policy_option import load_policy
 from mjgym.policies.run_errors import ConfigError, DivergedError
@@ -294,7 +294,7 @@ ENTRIES = ("foot_height", "foot_air_time", "foot_contact", "foot_contact_forces"
 
 @pytest.mark.slow
 class TestRuns:
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_the_settings_for_legged_robots(self, tmp_path):
         settings = ("rollout_steps=10", "minibatch_size=20", "evaluations=1")
         file = assets() / "training" / "legged_ppo.yaml"
@@ -338,7 +338,7 @@ class TestRuns:
         }
         assert all(np.isfinite(row.value) for row in rows)
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_an_interrupted_run_ends_as_one_that_was_not(self, tmp_path):
         """Bit for bit, also when it is stopped in the middle of a rollout."""
         interrupted(tmp_path, "history=2", algorithm="ppo", at=140, make=trainer)
@@ -355,7 +355,7 @@ class TestRuns:
         assert not torch.equal(steps[29]["following"], steps[30]["observation"])
         made.close()
 
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_the_commands(self, tmp_path):
         folder = tmp_path / "run"
         words = [*SMALL, *ROLLOUTS, "--steps", 120]

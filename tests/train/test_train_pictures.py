@@ -203,7 +203,7 @@ def trainer(folder, *settings, algorithm="td3", **given):
 
 @pytest.mark.gl
 class TestRuns:
-    @lane(4, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         ("algorithm", "settings"),
         [

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from helpers.lanes import lane
 from helpers.training_runs import ID, SMALL
 from mjgym.mjcf import asset_path
 from mjgym_train import config
@@ -37,7 +36,7 @@ def widths(body):
     return [tuple(layer.weight.shape) for layer in body if isinstance(layer, torch.nn.Linear)]
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("file", ["d4pg", "ddpg"])
 def test_networks_are_the_reports(file, tmp_path):
     made = trained(tmp_path, read(file, file, more=["updates_per_step=0.05"]))
@@ -49,7 +48,7 @@ def test_networks_are_the_reports(file, tmp_path):
     assert not (tmp_path / "critics.npz").exists()  # the action enters late
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_actors_of_d4pg_have_scales_of_their_own(tmp_path):
     made = trained(tmp_path, read("d4pg", "d4pg", steps=640, more=["updates_per_step=0.05"]))
     scales = made.agent.exploration.scales[:, 0]
@@ -84,7 +83,7 @@ def test_ornstein_uhlenbeck_noise():
     assert noise.state[1] != 0
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.gl
 def test_from_images(tmp_path):
     more = ["num_envs=2", "batch_size=4", "learning_starts=20", "updates_per_step=0.1"]

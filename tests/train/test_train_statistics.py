@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
 from mjgym import registry
 from mjgym.policies.run_errors import RunError
 from mjgym_train import comparison, metrics, statistics
@@ -84,7 +83,7 @@ class TestStatistics:
         low, high = statistics.mean_intervals(samples)
         assert ((low < 5) & (high > 5)).mean() == pytest.approx(0.95, abs=0.012)
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize(
         "statistic",
         [statistics.mean, pytest.param(statistics.interquartile_mean, marks=pytest.mark.slow)],
@@ -165,7 +164,7 @@ class TestComparison:
         with pytest.raises(RunError, match="has no evaluation/return yet"):
             comparison.read([tmp_path])
 
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_a_picture(self, tmp_path):
         pytest.importorskip("matplotlib")
         file = tmp_path / "metrics.csv"

@@ -100,7 +100,7 @@ print([process.exitcode for process in adding])
 
 
 class TestAdded:
-    @lane(3, 7)
+    @pytest.mark.weekly
     def test_a_row_for_each_evaluation(self, run, tmp_path):
         table = tmp_path / "table"
         entry = protocol.entry_of(run, SHORT)
@@ -323,7 +323,7 @@ class TestRefused:
         assert "holds no run" in " ".join(done.stderr.split())
         assert not (tmp_path / "table").exists()
 
-    @lane(4, 7)
+    @pytest.mark.weekly
     def test_a_place_that_cannot_be_written_leaves_all_as_it_was(self, run, tmp_path):
         table = tmp_path / "table"
         entry = protocol.entry_of(run, SHORT)
@@ -412,7 +412,7 @@ def test_a_policy_of_a_table_earns_what_its_row_says(run, tmp_path) -> None:
 KEPT = sorted(path.with_suffix(".yaml") for path in score_table.FOLDER.rglob("*.npz"))
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("about", KEPT[:1], ids=lambda path: path.stem)
 def test_a_policy_of_the_packaged_table_earns_what_its_row_says(about: Path) -> None:
     stated, found, deviation = rescored(score_table.FOLDER, about)

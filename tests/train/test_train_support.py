@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from helpers.lanes import lane
 from helpers.training_runs import SMALL_REPLAY, assert_equal, interrupted, trainer
 from mjgym_train.learn import algorithms, critics
 from mjgym_train.learn.algorithms.td3 import TD3Config
@@ -104,7 +103,7 @@ def test_a_support_that_is_too_small_is_warned_of(tmp_path):
         made.train()
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_a_run_with_a_moving_support_resumes_bit_for_bit(tmp_path):
     def started(folder, **given):
         made = trainer(folder, *SMALL_REPLAY, algorithm="td3", steps=240, **given)

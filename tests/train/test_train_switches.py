@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from helpers.guide_code import write_modules
-from helpers.lanes import lane
 from helpers.places import ROOT
 from helpers.training_runs import SMALL_REPLAY, interrupted, trainer
 from mjgym.policies import network as policy
@@ -111,7 +110,7 @@ class TestSchedules:
             each.schedule(1)
         assert set(self.rates(again).values()) == {0.0025}
 
-    @lane(0, 7)
+    @pytest.mark.weekly
     def test_a_run_goes_on_bit_for_bit(self, tmp_path):
         settings = (*SMALL_REPLAY, *self.SETTINGS)
         whole, _ = interrupted(tmp_path, *settings, algorithm="td3", at=120)

@@ -87,7 +87,7 @@ class TestOfThePackage:
         env = gymnasium.make(id, **subject.env)
         assert spaces_complaint(subject.name, subject.policy, env) == ""
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     def test_acts_in_what_a_command_makes_for_it(self):
         """With the arguments that it was scored with, unless the user sets others."""
         id = "l2m/walk_around-v0"
@@ -195,7 +195,7 @@ def test_numpy_computes_what_torch_does(algorithm, settings, tmp_path):
 
 @pytest.mark.slow
 class TestBundling:
-    @lane(2, 7)
+    @pytest.mark.weekly
     def test_a_run_becomes_a_file(self, run, tmp_path):
         found = bundle_policy.bundled(run.path)
         said = bundle_policy.put(found, tmp_path / "policies")
@@ -270,7 +270,7 @@ class TestBundling:
         with pytest.raises(RefusedError, match="trained with swingup=True, here swingup=False"):
             bundle_policy.bundled(run.path)
 
-    @lane(1, 7)
+    @pytest.mark.weekly
     @pytest.mark.gl
     def test_one_that_acts_by_images_has_a_place_beside(self, tmp_path, monkeypatch):
         score = bundle_policy._score

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from helpers.lanes import lane
 from helpers.training_runs import ID, trainer
 from mjgym.policies.run_errors import RunError
 from mjgym_train import metrics
@@ -20,7 +19,7 @@ from mjgym_train.metrics import RETURN
 pytestmark = pytest.mark.torch
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
@@ -36,7 +35,7 @@ def test_weights_and_biases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert word.encode() in file.read_bytes()
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_trackio(tmp_path: Path) -> None:
     pytest.importorskip("trackio")
     folder = tmp_path / "trackio"

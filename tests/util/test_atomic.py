@@ -11,7 +11,6 @@ import mujoco
 import numpy as np
 import pytest
 
-from helpers.lanes import lane
 from helpers.places import ASSETS, BENCHMARKS, SCRIPTS
 from helpers.small_process import run_on_full_disk
 from mjgym.mjcf import export, load
@@ -121,7 +120,7 @@ def test_a_full_disk_keeps_the_file_that_is_there(command, name, tmp_path):
     assert list(tmp_path.iterdir()) == [out]
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_an_export_that_fails_can_be_made_again(tmp_path, monkeypatch):
     folder = tmp_path / "out"
     spec = load("dmc/walker.xml")
@@ -163,7 +162,7 @@ def test_scripts_write_whole_files(path):
     assert path.name in MAY or not plain, plain
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_what_a_killed_writer_has_left_goes_with_the_next_one(tmp_path):
     program = (
         "import os, pathlib; from mjgym.util import atomic\n"

@@ -11,7 +11,6 @@ import gymnasium
 import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
-from helpers.lanes import lane
 from mjgym.viewing import ViewerError, launch
 
 pytestmark = pytest.mark.slow
@@ -42,7 +41,7 @@ def env():
 
 @pytest.mark.usefixtures("headless")
 class TestLaunch:
-    @lane(0, 7)
+    @pytest.mark.weekly
     @pytest.mark.parametrize("policy", ["None", "1"])
     def test_a_page_without_a_display_until_ctrl_c(self, policy, tmp_path):
         process = subprocess.Popen(

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 import mjgym  # noqa: F401  (registers the ids)
 from helpers.commands import SCRIPT, refused_call
-from helpers.lanes import lane
 from mjgym import datasets as collection
 from mjgym.cli.app import app
 from mjgym.viewing import Command, Session, keyboard, native, recorded, terminal
@@ -460,7 +459,7 @@ def stand(observation):
 LEGGED = ("legged/go1-velocity-v0", "legged/go1-joystick-v0", "legged/g1-joystick-v0")
 
 
-@lane(1, 7)
+@pytest.mark.weekly
 @pytest.mark.parametrize("id", LEGGED)
 def test_keys_are_the_command_of_a_legged_robot(id):
     env = gymnasium.make(id, dtype="float64")

@@ -11,7 +11,6 @@ import pytest
 
 import mjgym  # noqa: F401  (registers the ids)
 from helpers import pages
-from helpers.lanes import lane
 from mjgym.variation import Uniform
 from mjgym.viewing import Session, ViewerError, ports
 from mjgym.viewing.session import FRAME
@@ -113,7 +112,7 @@ def viewer_of():
         envs.close()
 
 
-@lane(2, 7)
+@pytest.mark.weekly
 def test_walls_stand_where_each_maze_has_them(viewer_of):
     viewer, session = viewer_of(MAZE)
     walls = [boxes(session, i) for i in range(3)]
@@ -167,7 +166,7 @@ def test_floors_and_skies_have_the_models_colours(viewer_of):
     assert above[..., 2].mean() > above[..., 0].mean()  # blue
 
 
-@lane(3, 7)
+@pytest.mark.weekly
 def test_terrain_is_not_made_coarse(viewer_of):
     viewer, _ = viewer_of("dmc/quadruped-escape-v0")
     ground = [part for part in Scene(viewer).parts if part.body == 0]
@@ -196,7 +195,7 @@ def test_cameras_follow_what_walks_away(viewer_of):
     assert scene.width < 1.2 * width
 
 
-@lane(4, 7)
+@pytest.mark.weekly
 def test_a_slow_page_gets_the_newest_state_and_few_others(viewer_of):
     import viser
 
@@ -277,7 +276,7 @@ def test_who_drives_by_hand_is_not_paused_for_a_page():
     env.close()
 
 
-@lane(5, 7)
+@pytest.mark.weekly
 def test_groups_show_and_what_has_no_shape_is_refused(viewer_of):
     viewer, _ = viewer_of("dmc/walker-walk-v0", groups={"geom": ()})
     assert not Scene(viewer).parts

@@ -22,7 +22,6 @@ from websockets.sync.client import connect
 from websockets.sync.server import serve
 
 import mjgym  # noqa: F401  (registers the ids)
-from helpers.lanes import lane
 from mjgym.viewing import Session, ports
 from mjgym.viewing.guard import MOST_FROM_BROWSER, Guard, Policy, Refused
 
@@ -167,7 +166,7 @@ def test_nothing_is_bound_but_to_loopback(envs, monkeypatch, tmp_path):
     assert listening() == before
 
 
-@lane(6, 7)
+@pytest.mark.weekly
 def test_pages_one_after_another_in_a_process():
     """A closed page that somebody still refers to leaves the next one alone."""
     kept, before = [], listening()
@@ -178,7 +177,7 @@ def test_pages_one_after_another_in_a_process():
         assert listening() == before
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.skipif(importlib.util.find_spec("mjviser") is None, reason="needs mjviser")
 def test_the_batch_viewers_own_port_says_nothing():
     import viser

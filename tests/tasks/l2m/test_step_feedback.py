@@ -195,7 +195,7 @@ def test_it_turns(compiled_forces):
     np.testing.assert_allclose(script.heading, heading, atol=0.05)
 
 
-@lane(0, 7)
+@pytest.mark.weekly
 @pytest.mark.compiled
 def test_it_walks_from_more_starts(compiled_forces):
     """Of 12 starts around START, more for 6 s than without feedback."""
