@@ -14,7 +14,8 @@ Box = tuple[Sequence[float], Sequence[float]]
 """Lower and upper corner of a box, (3,) m each."""
 
 _FREE, _BALL, _SLIDE, _HINGE = range(4)  # mjtJoint
-_SLOW = 1e-3, 1e-2  # velocities and accelerations at rest, m/s and rad/s, m/s^2 and rad/s^2
+_SPEED = 1e-3  # of what rests, at most, m/s and rad/s
+_ACCELERATION = 1e-2  # m/s^2 and rad/s^2
 
 
 def unit_vector(rng: Any, size: int) -> np.ndarray:
@@ -194,6 +195,6 @@ def settle(v: SingleView, joints: Sequence[str], *, time_limit: float = 2.0) -> 
             v.qpos[positions], v.qvel[velocities] = moved
             v.forward()
             speed, acceleration = np.abs(moved[1]).max(), np.abs(v.qacc[velocities]).max()
-            if speed < _SLOW[0] and acceleration < _SLOW[1]:
+            if speed < _SPEED and acceleration < _ACCELERATION:
                 break
     v.time = start

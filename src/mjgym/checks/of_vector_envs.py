@@ -7,7 +7,7 @@ assert not faults, "\\n".join(faults)
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -22,6 +22,7 @@ AUTORESET = "https://farama.org/Vector-Autoreset-Mode"
 LIMITS = f"{DOCS}/tutorials/gymnasium_basics/handling_time_limits/"
 
 FEW = 6  # steps of runs that are compared
+SEED = 0  # of starts and actions
 
 
 def check_vector_env(
@@ -62,7 +63,6 @@ class _Batch:
     envs: Any
     steps: int
     limit: int | None
-    seed: ClassVar[int] = 0  # of starts and actions
 
     def __post_init__(self) -> None:
         self.n: int = self.envs.num_envs
@@ -151,10 +151,10 @@ def _alike(one: Any, other: Any) -> bool:
 
 def _form(batch: _Batch) -> Iterator[str]:
     """Forms of results."""
-    observation, info = batch.reset(batch.seed)
+    observation, info = batch.reset(SEED)
     yield from _observation_faults(batch, observation, "reset", RESET)
     yield from _info_faults(batch, info, "reset", RESET)
-    (actions,) = batch.actions(batch.seed, 1)
+    (actions,) = batch.actions(SEED, 1)
     result = batch.step(actions)
     if len(result) != 5:
         yield f"step returns {len(result)} values, and not 5 ({STEP})"
@@ -202,33 +202,33 @@ def _info_faults(batch: _Batch, info: Any, method: str, page: str) -> Iterator[s
 
 def _seeds(batch: _Batch) -> Iterator[str]:
     """Seeds of sub-environments."""
-    n, seed = batch.n, batch.seed
-    first, _ = batch.reset(seed)
-    if not _same(first, batch.reset(seed)[0]):
-        yield f"reset(seed={seed}) gives other observations each time ({RESET})"
+    n = batch.n
+    first, _ = batch.reset(SEED)
+    if not _same(first, batch.reset(SEED)[0]):
+        yield f"reset(seed={SEED}) gives other observations each time ({RESET})"
         return
-    seeds = [seed + i for i in range(n)]
+    seeds = [SEED + i for i in range(n)]
     if not _same(first, batch.reset(seeds)[0]):
         yield (
-            f"reset(seed={seed}) gives other observations than reset(seed={seeds}): sub-environment"
-            f" i has the seed {seed} + i ({RESET})"
+            f"reset(seed={SEED}) gives other observations than reset(seed={seeds}): sub-environment"
+            f" i has the seed {SEED} + i ({RESET})"
         )
-    alone = [_row(batch.reset([seed + i] * n)[0], i) for i in range(n)]
+    alone = [_row(batch.reset([SEED + i] * n)[0], i) for i in range(n)]
     for i, row in enumerate(alone):
         if not _same(row, _row(first, i)):
-            yield f"sub-environment {i} does not start as its own seed {seed + i} says ({RESET})"
-    actions = batch.actions(seed, FEW)
-    if not _same(batch.run(seed, actions), batch.run(seed, actions)):
-        yield f"steps after reset(seed={seed}) with the same actions do not repeat ({RESET})"
+            yield f"sub-environment {i} does not start as its own seed {SEED + i} says ({RESET})"
+    actions = batch.actions(SEED, FEW)
+    if not _same(batch.run(SEED, actions), batch.run(SEED, actions)):
+        yield f"steps after reset(seed={SEED}) with the same actions do not repeat ({RESET})"
 
 
 def _order(batch: _Batch) -> Iterator[str]:
     """Order of the batch."""
-    n, seed = batch.n, batch.seed
-    actions, others = batch.actions(seed + 1, FEW), batch.actions(seed + 5, FEW)
-    run = batch.run(seed, actions)
+    n = batch.n
+    actions, others = batch.actions(SEED + 1, FEW), batch.actions(SEED + 5, FEW)
+    run = batch.run(SEED, actions)
     for i in range(n):
-        seeds = [seed + k + (n if k == i else 0) for k in range(n)]
+        seeds = [SEED + k + (n if k == i else 0) for k in range(n)]
         mixed = [batch.mixed(a, b, i) for a, b in zip(actions, others, strict=True)]
         for t, (one, other) in enumerate(zip(run, batch.run(seeds, mixed), strict=False)):
             for k in range(n):
@@ -246,8 +246,8 @@ def _memory(batch: _Batch) -> Iterator[str]:
     if getattr(batch.envs, "copy", True) is False:  # its user wants the buffer
         return
     names = ("observations", "rewards", "terminations", "truncations")
-    envs, actions = batch.envs, batch.actions(batch.seed, 2)
-    envs.reset(seed=batch.seed)
+    envs, actions = batch.envs, batch.actions(SEED, 2)
+    envs.reset(seed=SEED)
     kept = envs.step(actions[0])
     before = copy.deepcopy(kept)
     over = (kept[2] | kept[3]).any() and batch.mode == AutoresetMode.DISABLED
@@ -279,9 +279,9 @@ class _Played:
 
 def _play(batch: _Batch) -> Iterator[_Played]:
     n, mode = batch.n, batch.mode
-    batch.reset(batch.seed)
+    batch.reset(SEED)
     done, lengths, ends = np.zeros(n, dtype=bool), np.zeros(n, dtype=int), 0
-    for actions in batch.actions(batch.seed + 2, batch.steps):
+    for actions in batch.actions(SEED + 2, batch.steps):
         if mode == AutoresetMode.DISABLED and done.any():
             batch.reset(reset_mask=done.copy())
         begun = done if mode == AutoresetMode.NEXT_STEP else np.zeros(n, dtype=bool)
@@ -347,9 +347,9 @@ def _begin_faults(step: _Played) -> Iterator[str]:
 def _ignored_actions(batch: _Batch) -> Iterator[str]:
     starts = []
     for other in (0, 1):
-        last = batch.run(batch.seed, batch.actions(batch.seed + 2, batch.steps))[-1]
+        last = batch.run(SEED, batch.actions(SEED + 2, batch.steps))[-1]
         done = last[2] | last[3]
-        (actions,) = batch.actions(batch.seed + 3 + other, 1)
+        (actions,) = batch.actions(SEED + 3 + other, 1)
         observation = batch.step(actions)[0]
         starts.append([_row(observation, i) for i in np.flatnonzero(done).tolist()])
     if not _same(*starts):
@@ -389,9 +389,9 @@ def _partial_reset(batch: _Batch) -> Iterator[str]:
     n = batch.n
     if batch.mode != AutoresetMode.DISABLED or n < 2:
         return
-    actions = batch.actions(batch.seed + 4, 2 * FEW)
+    actions = batch.actions(SEED + 4, 2 * FEW)
     mask = np.arange(n) == 0
-    batch.reset(batch.seed)
+    batch.reset(SEED)
     half = batch.limit is not None and batch.limit <= 2 * FEW
     first = 1 if half else FEW
     for each in actions[:first]:
@@ -413,7 +413,7 @@ def _partial_reset(batch: _Batch) -> Iterator[str]:
         undisturbed.append([_row(x, n - 1) for x in result[:4]])
         if result[2].any() or result[3].any():
             break
-    batch.reset(batch.seed)
+    batch.reset(SEED)
     for each in actions[:first]:
         batch.step(each)
     for each, expected in zip(later, undisturbed, strict=False):
