@@ -59,10 +59,9 @@ def ensemble(
     if any(type(member.policy) is not Policy for member in members):
         raise typer.BadParameter("a run of an ensemble is one already: join runs of one agent")
     require_new(out)
-    chosen: list[tuple[Any, Path | None]] = [
-        (each.policy, each.run.critics_file if each.run else None) for each in members
-    ]
-    if choose is not None:
+    if choose is None:
+        chosen = [(each.policy, each.run.critics_file if each.run else None) for each in members]
+    else:
         chosen = [*_best(members, choose)]
     policies: Any = [policy for policy, _ in chosen]
     valuations = []
