@@ -27,7 +27,12 @@ def reported(folder, required):
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, str(folder)],
         cwd=folder,
-        env={**os.environ, "MJGYM_REQUIRE_GL": required, "COLUMNS": "200"},
+        env={
+            **os.environ,
+            "MJGYM_REQUIRE_GL": required,
+            "COLUMNS": "200",
+            "PYTHONPATH": str(TESTS),
+        },
         capture_output=True,
         text=True,
         check=False,
