@@ -1,6 +1,7 @@
 """Search for settings that learn most within a few CPU minutes of one core, and check them.
 
     python benchmarks/recipe.py queue             # missing runs of the tables, one after another
+    python benchmarks/recipe.py pixels            # likewise those from images
     python benchmarks/recipe.py goals             # the recipe on tasks with a goal
     python benchmarks/recipe.py goals --settings ppo  # or sb3-sac, in the same CPU time
     python benchmarks/recipe.py search            # successive halving, then a table
@@ -14,9 +15,10 @@ evaluations, 10 episodes each. One seed shows large differences only.
 
 Goals are scored by the 100 episodes of `mjgym evaluate`, three seeds each; no run is repeated. The
 tables have ten CPU minutes a run: three seeds of the suite's and Gymnasium's ids, one of all
-others. Each run has one thread, and budgets are CPU time of the process, evaluations included.
-Several queues share a folder: each holds the run that it makes. All of them can be stopped at any
-time, by Ctrl-C, `kill` or with the machine; a stopped run continues from its last checkpoint.
+others. Runs from images have 60 CPU minutes and one seed. Each run has one thread, and budgets are
+CPU time of the process, evaluations included. Several queues share a folder: each holds the run
+that it makes. All of them can be stopped at any time, by Ctrl-C, `kill` or with the machine; a
+stopped run continues from its last checkpoint.
 """
 
 import argparse
@@ -46,7 +48,7 @@ from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run
 from mjgym_train.statistics import mean_interval
 
-PARTS = ("search", "goals", "queue", "table", "collect")
+PARTS = ("search", "goals", "queue", "pixels", "table", "collect")
 FILE = assets() / "baselines" / "recipe.csv"
 SMALL = ("hidden=[128,128]", "batch_size=128", "atoms=51")
 TOGETHER = (*SMALL, "n_step=5", "average_rate=0.005")
@@ -75,8 +77,11 @@ RECIPE = "one-critic"
 WITHOUT_FILE = (RECIPE, "heavy")
 """Candidates whose changes are to TD3's defaults."""
 
-METHODS: dict[str, tuple[str, ...]] = {**CANDIDATES, "ppo": (), plan.PEER: ()}
-"""The candidates, and what they are compared with at equal CPU time: defaults."""
+PIXELS = "pixels"
+"""A part, and the packaged configuration of its runs."""
+
+METHODS: dict[str, tuple[str, ...]] = {**CANDIDATES, "ppo": (), plan.PEER: (), PIXELS: ()}
+"""The candidates, what they are compared with at equal CPU time, and learning from images."""
 
 ALGORITHMS = {name: name for name in ("dqn", "ppo", plan.PEER)}
 """Algorithms of the methods; the others are TD3's."""
@@ -126,6 +131,15 @@ SEARCH_EVALUATIONS, GOAL_EVALUATIONS = 4, 10
 LAST = 2  # evaluations that rank a candidate
 SEEDS = (0, 1, 2)
 TABLE_CPU_MINUTES = 10.0
+PIXEL_CPU_MINUTES = 60.0
+PIXEL_IDS = tuple(
+    f"dmc/{task}-v0"
+    for task in (
+        *("cartpole-balance", "cartpole-swingup", "ball_in_cup-catch", "finger-spin"),
+        *("reacher-easy", "walker-stand", "walker-walk", "cheetah-run", "point_mass-easy"),
+        "pendulum-swingup",
+    )
+)
 TABLE_SEEDS = {"suite": 3, "locomotion": 1, "tabletop": 1, "legged": 1, "gymnasium": 3}
 """Runs of each id of the tables."""
 
@@ -182,8 +196,11 @@ class Cell:
         else:
             usual = WITHOUT_REPLAY if algorithm == "ppo" else USUAL
             settings = (*METHODS[self.name], *usual, f"evaluations={count}")
-        large = algorithm == "td3" and self.name not in WITHOUT_FILE
-        options = (plan.LARGE,) if large else ()
+        options: tuple[str, ...] = ()
+        if self.name == PIXELS:
+            options = (f"--config={PIXELS}",)
+        elif algorithm == "td3" and self.name not in WITHOUT_FILE:
+            options = (plan.LARGE,)
         of = (self.part, self.name, self.id, self.seed, None, settings, options)
         return plan.Job(*of, cpu_minutes=self.cpu_minutes, algorithm=algorithm)
 
@@ -297,6 +314,12 @@ def table_cells(ids: Sequence[str], name: str, seeds: Sequence[int]) -> Iterator
                 yield Cell("tables", name, id, seed, TABLE_CPU_MINUTES)
 
 
+def pixel_cells(ids: Sequence[str]) -> Iterator[Cell]:
+    """Runs from images."""
+    wanted = [id for id in PIXEL_IDS if not ids or id in ids]
+    yield from (Cell(PIXELS, PIXELS, id, 0, PIXEL_CPU_MINUTES) for id in wanted)
+
+
 def queue(cells: Iterable[Cell], out: Path) -> None:
     """Make each run that is missing here and in the package, unless another queue makes it."""
     os.nice(19)
@@ -319,6 +342,7 @@ def of_runs(out: Path) -> list[Row]:
     for name in METHODS:
         cells += goals((), name, SEEDS)
         cells += table_cells((), name, range(max(TABLE_SEEDS.values())))
+    cells += pixel_cells(())
     return [row for cell in cells if (row := cell.row(out)) is not None]
 
 
@@ -435,6 +459,35 @@ def gymnasium_table(rows: Sequence[Row]) -> str:
     return report.table((*columns, *(f"{name}, {USUAL_STEPS}" for name in OF_GYMNASIUM)), lines)
 
 
+def pixels_table(rows: Sequence[Row]) -> str:
+    """A row for each id with runs from images, and what others have published."""
+    found = {row.id: row for row in rows if row.part == PIXELS}
+    theirs, reported = scores.drq_v2(), scores.reported()
+    lines, reached, known = [], 0, 0
+    for id in PIXEL_IDS:
+        own, curve = found.get(id), theirs.get(id, [])
+        cells = [id, f"{baselines.recorded(id)['random'].mean:.0f}"]
+        cells.append(f"**{float(own.score):.0f}**" if own else MISSING)
+        cells.append(f"{own.steps / 1e6:.2f}M" if own else "")
+        same = [point for point in curve if own and point.frames <= own.steps]
+        points = same[-1:] or [None], curve[-1:] or [None]
+        cells += [f"{point.score:.0f}" if point else "" for (point,) in points]
+        cells += [
+            f"{one.score:.0f}"
+            for one in reported
+            if (one.id, one.method) == (id, "D4PG from pixels")
+        ]
+        lines.append(cells)
+        if own and curve:
+            known += 1
+            reached += float(own.score) > curve[-1].score / 2
+    header = ("id", "random", "60 CPU minutes", "control steps", "DrQ-v2, as many", "DrQ-v2, 1M")
+    budgets = (f"D4PG, {budget}" for budget in dict.fromkeys(one.budget for one in reported))
+    count = f"{len(found)} of {len(PIXEL_IDS)} ids have a run"
+    halves = f"{reached} of the {known} beside DrQ-v2 earn more than half of its score at 1M"
+    return f"{report.table((*header, *budgets), lines)}\n\n{count}; {halves}."
+
+
 def every() -> dict[str, Callable[[], str]]:
     """All tables, by name."""
     rows = packaged()
@@ -446,6 +499,7 @@ def every() -> dict[str, Callable[[], str]]:
         "recipe-tables": functools.partial(whole_table, rows),
         "recipe-common": functools.partial(common_table, rows),
         "learning": functools.partial(gymnasium_table, rows),
+        "pixels": functools.partial(pixels_table, rows),
     }
 
 
@@ -468,10 +522,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             cell.make(given.out)
         if part == "queue":
             queue(table_cells(*of), given.out)
+        if part == PIXELS:
+            queue(pixel_cells(given.ids), given.out)
     if "collect" in given.parts:
         collect(given.out)
     rows = of_runs(given.out)
-    print("\n\n".join(table(rows) for table in (search_table, goals_table, whole_table)))
+    print(
+        "\n\n".join(table(rows) for table in (search_table, goals_table, whole_table, pixels_table))
+    )
     return 0
 
 

@@ -29,6 +29,7 @@ HEADER = (
 BASELINES = assets() / "baselines"
 PUBLISHED = BASELINES / "published.csv"
 REPORT = BASELINES / "suite_report_2018.csv"
+DRQ_V2 = BASELINES / "drq_v2.csv"
 SHARE = 0.1  # fraction of the scale above both baselines, below which a task counts as not learned
 COLUMNS = 6  # of panels
 PANEL = 2.1, 1.5  # inches
@@ -213,6 +214,35 @@ class Reported:
 def reported() -> list[Reported]:
     """The report's Tables 1 (1e8 steps) and 2 (24 hours)."""
     return tables.read(REPORT, Reported)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """Score of DrQ-v2 (Yarats et al., 2022) on the way.
+
+    Args:
+        id: of the task.
+        frames: control steps so far.
+        score: mean return over the runs.
+        standard_error: of the score.
+        runs: number of runs.
+        source: repository and file.
+    """
+
+    id: str
+    frames: int
+    score: float
+    standard_error: float
+    runs: int
+    source: str
+
+
+def drq_v2() -> dict[str, list[CurvePoint]]:
+    """The first million frames of DrQ-v2 by id."""
+    found: dict[str, list[CurvePoint]] = {}
+    for point in tables.read(DRQ_V2, CurvePoint):
+        found.setdefault(point.id, []).append(point)
+    return found
 
 
 def beside_report(rows: Sequence[Row], method: str = RECIPE) -> str:
