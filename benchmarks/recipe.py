@@ -484,8 +484,9 @@ def pixels_table(rows: Sequence[Row]) -> str:
     header = ("id", "random", "60 CPU minutes", "control steps", "DrQ-v2, as many", "DrQ-v2, 1M")
     budgets = (f"D4PG, {budget}" for budget in dict.fromkeys(one.budget for one in reported))
     count = f"{len(found)} of {len(PIXEL_IDS)} ids have a run"
-    halves = f"{reached} of the {known} beside DrQ-v2 earn more than half of its score at 1M"
-    return f"{report.table((*header, *budgets), lines)}\n\n{count}; {halves}."
+    if known:
+        count += f"; {reached} of the {known} beside DrQ-v2 earn more than half of its score at 1M"
+    return f"{report.table((*header, *budgets), lines)}\n\n{count}."
 
 
 def every() -> dict[str, Callable[[], str]]:

@@ -417,6 +417,7 @@ TABLES = {
     "results": picked(["recipe"]),
     "recipe_search": picked(HISTORY),
     "tasks": {"suite": suite_table},
+    "training": picked(["pixels"]),
     "tabletop": {
         "tasks": tabletop_tasks,
         "robots": tabletop_robots,

@@ -103,6 +103,19 @@ def test_gymnasiums_tasks_stand_beside_what_others_publish():
     assert cells(recipe.gymnasium_table([]), "`Reacher-v5`")[1:] == ["not measured", *[""] * 6]
 
 
+def test_runs_from_images_stand_beside_what_others_publish():
+    id = "dmc/walker-walk-v0"
+    made = dataclasses.replace(row("pixels", "pixels", id, score="500"), steps=650_000)
+    table = recipe.pixels_table([made, row("tables", "together", WALK, score="900")])
+    curve = {point.frames: point.score for point in recipe.scores.drq_v2()[id]}
+    theirs = [f"{curve[frames]:.0f}" for frames in (600_000, 980_000)]
+    assert cells(table, id)[1:] == ["**500**", "0.65M", *theirs, "968", "968"]
+    assert table.endswith(
+        "1 of 10 ids have a run; 1 of the 1 beside DrQ-v2 earn more than half of its score at 1M."
+    )
+    assert cells(table, "dmc/point_mass-easy-v0")[1:5] == ["not measured", "", "", ""]
+
+
 class Made:
     """Cells that a queue has made, instead of runs."""
 
