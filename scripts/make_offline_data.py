@@ -10,24 +10,34 @@ By default the nine suite tasks of RL Unplugged (Gulcehre et al., 2020). As in D
 of its score, and "replay" is all that the run has lived through until then: the replay buffer in
 its folder, which `--data` takes. The run goes on by pieces of --chunk steps until an evaluation is
 there. `scores.csv` in the folder has a line for each set and for each run that learned from one:
-mean return, and the score normalised as D4RL does. What is there is not made again.
+mean return, and the score normalised as D4RL does. What is there is not made again; --collect adds
+the lines to those of the package.
 """
 
 import argparse
-import csv
+import dataclasses
 import json
+import os
+import platform
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mjgym import datasets
+from mjgym.describe.fingerprint import versions
 from mjgym.policies import trained
 from mjgym.util import atomic
-from mjgym_train import baselines, metrics
+from mjgym.util.packaged import assets
+from mjgym_train import baselines, metrics, tables
 from mjgym_train.cli.seeds import MJGYM
+from mjgym_train.learn import source
 from mjgym_train.run import Run
+
+FILE = assets() / "baselines" / "offline.csv"
 
 IDS = tuple(
     f"dmc/{name}-v0"
@@ -38,7 +48,23 @@ IDS = tuple(
 )
 MEDIUM = 1 / 3  # of the way from random actions to the bundled policy
 HIGHEST = 1_000.0  # return of a suite task, where there is no bundled policy
-COLUMNS = ("id", "set", "learner", "episodes", "steps", "mean", "normalized")
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A set, or what a policy that has learned from it earns."""
+
+    id: str
+    set: str  # expert, medium or replay
+    learner: str  # the algorithm; empty for the set itself
+    episodes: int
+    steps: int  # of the set, or updates of the learner
+    mean: float  # return
+    normalized: str  # score, a number where the task has a bundled policy
+    command: str
+    commit: str
+    versions: str
+    machine: str
 
 
 def mjgym(*words: object) -> None:
@@ -52,7 +78,7 @@ def demonstrations(id: str, expert: str | Path, file: Path, episodes: int) -> di
     found = datasets.load(str(file))
     returns = [found.episode(k).rewards.sum() for k in range(found.count)]
     steps = sum(len(found.episode(k)) for k in range(found.count))
-    return {"episodes": len(returns), "steps": steps, "mean": float(np.mean(returns))}
+    return {"episodes": len(returns), "steps": steps, "mean": round(float(np.mean(returns)), 1)}
 
 
 def medium_run(id: str, folder: Path, chunk: int, most: int) -> dict[str, Any]:
@@ -71,7 +97,8 @@ def medium_run(id: str, folder: Path, chunk: int, most: int) -> dict[str, Any]:
     returns = [m.value for m in run.metrics() if m.metric == metrics.TRAINING_RETURN]
     score = last(run, metrics.RETURN)
     assert score is not None
-    return {"steps": score.env_step, "mean": float(np.mean(returns)) if returns else ""}
+    mean = float(np.mean(returns)) if returns else score.value
+    return {"episodes": len(returns), "steps": score.env_step, "mean": round(mean, 1)}
 
 
 def last(run: Run, metric: str) -> metrics.Metric | None:
@@ -86,7 +113,7 @@ def learned(id: str, learner: str, data: Path, folder: Path, updates: int) -> di
         mjgym("train", learner, id, *words, *(() if learner == "bc" else ("rewards=recorded",)))
         mjgym("evaluate", folder)
     about = json.loads((folder / "evaluation.json").read_text())
-    return {"episodes": about["episodes"], "steps": updates, "mean": about["mean"]}
+    return {"episodes": about["episodes"], "steps": updates, "mean": round(about["mean"], 1)}
 
 
 def main() -> None:
@@ -98,17 +125,25 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=1_000_000, help="steps of the run")
     parser.add_argument("--learn", nargs="*", default=(), metavar="ALGORITHM")
     parser.add_argument("--updates", type=int, default=100_000, help="of each learner")
+    parser.add_argument("--collect", action="store_true", help="add the lines to the package's")
     asked = parser.parse_args()
-    rows: list[dict[str, Any]] = []
+    rows = tables.kept(asked.out / "scores.csv", Row)
+    words = [word.replace(str(asked.out), "OUT") for word in sys.argv[1:] if word != "--collect"]
+    about = {
+        "command": shlex.join(["python", "scripts/make_offline_data.py", *words]),
+        "commit": source.commit(),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
+    }
 
-    def note(id: str, name: str, learner: str, about: dict[str, Any]) -> None:
-        share = None if about["mean"] == "" else baselines.normalized(id, about["mean"])
-        rows.append({"id": id, "set": name, "learner": learner, **about, "normalized": share})
-        print(rows[-1], flush=True)
-        with atomic.replacing(asked.out / "scores.csv") as part, part.open("w", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
+    def note(id: str, name: str, learner: str, found: dict[str, Any]) -> None:
+        score = baselines.normalized(id, found["mean"])
+        share = "" if score is None else f"{score:.1f}"
+        key = {"id": id, "set": name, "learner": learner}
+        if not any((row.id, row.set, row.learner) == (id, name, learner) for row in rows):
+            rows.append(Row(**key, **found, normalized=share, **about))
+            print(rows[-1], flush=True)
+        atomic.write_text(asked.out / "scores.csv", tables.text(rows, Row))
 
     for id in asked.ids:
         folder = asked.out / id.partition("/")[2]
@@ -125,6 +160,9 @@ def main() -> None:
             for learner in asked.learn:
                 place = folder / f"{learner}_{name}"
                 note(id, name, learner, learned(id, learner, data, place, asked.updates))
+    if asked.collect:
+        known = {(row.id, row.set, row.learner): row for row in [*tables.kept(FILE, Row), *rows]}
+        atomic.write_text(FILE, tables.text(known.values(), Row))
 
 
 if __name__ == "__main__":
