@@ -22,6 +22,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,10 @@ from mjgym_train import baselines, metrics, tables
 from mjgym_train.cli.seeds import MJGYM
 from mjgym_train.learn import source
 from mjgym_train.run import Run
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
+
+from comparison import report
 
 FILE = assets() / "baselines" / "offline.csv"
 
@@ -114,6 +119,19 @@ def learned(id: str, learner: str, data: Path, folder: Path, updates: int) -> di
         mjgym("evaluate", folder)
     about = json.loads((folder / "evaluation.json").read_text())
     return {"episodes": about["episodes"], "steps": updates, "mean": round(about["mean"], 1)}
+
+
+def table(rows: Sequence[Row]) -> str:
+    """A row for each set, with the normalised scores of the policies that learned from it."""
+    learners = sorted({row.learner for row in rows} - {""})
+    lines = []
+    for row in (row for row in rows if not row.learner):
+        found = {one.learner: one for one in rows if (one.id, one.set) == (row.id, row.set)}
+        cells = (row.id, row.set, str(row.episodes), f"{row.steps:,}", f"{row.mean:.0f}")
+        scores = (found[name].normalized if name in found else "" for name in ("", *learners))
+        lines.append([*cells, *scores])
+    header = ("id", "set", "episodes", "steps", "mean return", "normalized", *learners)
+    return report.table(header, lines) if lines else "Not measured."
 
 
 def main() -> None:

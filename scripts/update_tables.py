@@ -18,6 +18,7 @@ from typing import Any
 import compare_engines
 import guide_marks
 import gymnasium
+import make_offline_data
 from make_gallery import ROBOTS, dimensions
 from papers_dimensions import PRINTED, REASONS
 
@@ -28,6 +29,7 @@ from mjgym.robots import arms, bases, hands
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.util import atomic
 from mjgym_train import baselines, leaderboard
+from mjgym_train import tables as csv_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 VERIFIED = ROOT / "assets" / "baselines" / "verified.json"
@@ -258,6 +260,11 @@ def cloning_tables() -> dict[str, Callable[[], str]]:
     return {name: functools.partial(make, rows) for name, make in cloning.TABLES.items()}
 
 
+def offline_table() -> str:
+    """A row for each offline set of the suite."""
+    return make_offline_data.table(csv_tables.kept(make_offline_data.FILE, make_offline_data.Row))
+
+
 def dimensions_table() -> str:
     """The dimensions that the papers print beside those of each task."""
     lines = ["| task | paper | here | reason |", "|---|---|---|---|"]
@@ -431,7 +438,9 @@ TABLES = {
 # Tables of pages that the site alone shows in full.
 DATA_TABLES = {
     "scores": {name: table for name, table in scores.every().items() if name != "suite"},
-    "results": picked(RESULTS) | cloning_tables() | {"policies": policies_table},
+    "results": picked(RESULTS)
+    | cloning_tables()
+    | {"offline": offline_table, "policies": policies_table},
 }
 
 

@@ -161,7 +161,7 @@ class NetworkSettings(Settings):
             raise ConfigError("entry_weights: they are of normalised observations")
         if self.scheduler and self.learning_rate_left < 1:
             raise ConfigError("scheduler: it sets the rates alone; leave out learning_rate_left")
-        others = ("data", "her", "ensemble", "critic_entries", "entry_weights", "symmetry")
+        others = ("data", "ensemble", "critic_entries", "entry_weights", "symmetry")
         clashing = [name for name in others if getattr(self, name, None)]
         if self.history_actions and clashing:
             raise ConfigError(f"history_actions: goes without {clashing[0]}")
