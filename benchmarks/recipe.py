@@ -6,7 +6,7 @@
     python benchmarks/recipe.py goals --settings ppo  # or sb3-sac, in the same CPU time
     python benchmarks/recipe.py search            # successive halving, then a table
     python benchmarks/recipe.py table             # results so far
-    python benchmarks/recipe.py collect           # add finished runs to assets/baselines
+    python benchmarks/recipe.py collect draw      # add finished runs to assets/baselines, and draw
 
 Declared before the first run: the search has at most 110 CPU minutes, one seed a cell. All
 candidates train for 0.6 CPU minutes on the first two ids; the better half goes on to the next ids,
@@ -36,7 +36,7 @@ from pathlib import Path
 import numpy as np
 from comparison import report
 from comparison.command import RESULTS, described
-from training import plan, scores
+from training import misses, plan, scores
 from training.tables import MISSING
 
 from mjgym import registry
@@ -48,7 +48,7 @@ from mjgym_train.comparison import machine_of
 from mjgym_train.run import Run
 from mjgym_train.statistics import mean_interval
 
-PARTS = ("search", "goals", "queue", "pixels", "table", "collect")
+PARTS = ("search", "goals", "queue", "pixels", "table", "collect", "draw")
 FILE = assets() / "baselines" / "recipe.csv"
 SMALL = ("hidden=[128,128]", "batch_size=128", "atoms=51")
 TOGETHER = (*SMALL, "n_step=5", "average_rate=0.005")
@@ -422,20 +422,35 @@ def whole_table(rows: Sequence[Row]) -> str:
         lines.append(cells)
     header = ("id", "settings", "score", "95 %", "of the seeds", "runs", "last evaluations")
     measured = len({line[0] for line in lines})
-    count = f"{measured} of {len(known)} ids have runs, {len(own)} in all."
+    hours = sum(row.cpu_s for row in own) / 3600
+    count = f"{measured} of {len(known)} ids have runs, {len(own)} in all, {hours:.1f} CPU hours."
     if not lines:
         return count
     return f"{report.table((*header, 'failed', 'success'), lines)}\n\n{count}"
 
 
-def common_table(rows: Sequence[Row]) -> str:
-    """Means beside published ones; an id has the runs of the last candidate that was run on it."""
-    found: dict[str, list[float]] = {}
+def latest(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    """The tables' runs of each id, by the last candidate that was run on it."""
+    found: dict[str, list[Row]] = {}
     for name in CANDIDATES:
         own = [row for row in rows if (row.part, row.name) == ("tables", name)]
-        for id in {row.id for row in own}:
-            found[id] = [float(row.score) for row in own if row.id == id]
-    return scores.common(found)
+        found |= {id: [row for row in own if row.id == id] for id in {row.id for row in own}}
+    return found
+
+
+def scores_of(rows: Sequence[Row]) -> dict[str, list[float]]:
+    """Scores of the runs of `latest`, by id."""
+    return {id: [float(row.score) for row in own] for id, own in latest(rows).items()}
+
+
+def common_table(rows: Sequence[Row]) -> str:
+    """Means beside published ones."""
+    return scores.common(scores_of(rows))
+
+
+def misses_table(rows: Sequence[Row]) -> str:
+    """A row for each id that is far behind published scores."""
+    return misses.table(scores_of(rows))
 
 
 def gymnasium_table(rows: Sequence[Row]) -> str:
@@ -498,6 +513,7 @@ def every() -> dict[str, Callable[[], str]]:
         "recipe-search": functools.partial(search_table, rows),
         "recipe-goals": functools.partial(goals_table, rows),
         "recipe-tables": functools.partial(whole_table, rows),
+        "recipe-misses": functools.partial(misses_table, rows),
         "recipe-common": functools.partial(common_table, rows),
         "learning": functools.partial(gymnasium_table, rows),
         "pixels": functools.partial(pixels_table, rows),
@@ -527,6 +543,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             queue(pixel_cells(given.ids), given.out)
     if "collect" in given.parts:
         collect(given.out)
+    if "draw" in given.parts:
+        curves = {id: [row.curve for row in own] for id, own in latest(packaged()).items()}
+        misses.draw(curves, scores_of(packaged()))
     rows = of_runs(given.out)
     print(
         "\n\n".join(table(rows) for table in (search_table, goals_table, whole_table, pixels_table))

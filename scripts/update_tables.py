@@ -245,7 +245,10 @@ def training_tables() -> dict[str, Callable[[], str]]:
 
 
 RESULTS = ("rates", "methods", "ray", "walk", "recipe-common")
-HISTORY = ("goals", "times", "candidates", "recipe-search", "recipe-goals", "recipe-tables")
+HISTORY = (
+    *("goals", "times", "candidates", "recipe-search", "recipe-goals", "recipe-misses"),
+    "recipe-tables",
+)
 
 
 def picked(names: Sequence[str]) -> dict[str, Callable[[], str]]:

@@ -471,7 +471,7 @@ def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
                     axis.set_ylim(0, HEADROOM * comparison.NORMALIZED)
             label = {"steps": "control steps, thousands", "seconds": "CPU minutes"}
             figure.supxlabel(label[by], fontsize=8)
-            drawn.append(_saved(figure, picture(name, by, folder)))
+            drawn.append(saved(figure, picture(name, by, folder)))
     normalised = [
         np.array([c.final for c in every if c.id == id and c.final is not None])
         / comparison.NORMALIZED
@@ -488,11 +488,12 @@ def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
         axis.set(xlim=(0, 1), ylim=(0, HEADROOM))
         axis.set_title(f"{len(measured)} ids of the suite", fontsize=9)
         axis.grid(alpha=0.3)
-        drawn.append(_saved(figure, picture("suite", "profile", folder)))
+        drawn.append(saved(figure, picture("suite", "profile", folder)))
     return drawn
 
 
-def _saved(figure: Any, path: Path) -> Path:
+def saved(figure: Any, path: Path) -> Path:
+    """Write a figure; returns its path."""
     figure.savefig(path, dpi=100, pil_kwargs={"quality": 85, "method": 6})
     return path
 

@@ -79,7 +79,7 @@ def test_a_table_counts_its_runs():
     own = ["together", "90", "", "80, 100", "2", "90", "25%", ""]
     assert cells(table, WALK) == own
     known = sum(map(len, recipe.suites().values()))
-    assert table.endswith(f"1 of {known} ids have runs, 2 in all.")
+    assert table.endswith(f"1 of {known} ids have runs, 2 in all, 0.0 CPU hours.")
 
 
 def test_a_run_with_a_fault_has_a_line_of_its_own():
@@ -101,6 +101,15 @@ def test_gymnasiums_tasks_stand_beside_what_others_publish():
         *("5567 (2M)", "6232 (2M)", "5035", "4996"),
     ]
     assert cells(recipe.gymnasium_table([]), "`Reacher-v5`")[1:] == ["not measured", *[""] * 6]
+
+
+def test_each_packaged_score_that_is_far_behind_has_a_reason():
+    found = recipe.scores_of(recipe.packaged())
+    names = {id.partition("/")[2].removesuffix("-v0") for id in recipe.misses.behind(found)}
+    assert names
+    assert names <= set(recipe.misses.REASONS)
+    walk = {"dmc/walker-walk-v0": [870.0]}, {"dmc/walker-walk-v0": [890.0]}  # the best is 979
+    assert [len(recipe.misses.behind(one)) for one in walk] == [1, 0]
 
 
 def test_runs_from_images_stand_beside_what_others_publish():
