@@ -53,6 +53,7 @@ IDS = tuple(
 )
 MEDIUM = 1 / 3  # of the way from random actions to the bundled policy
 HIGHEST = 1_000.0  # return of a suite task, where there is no bundled policy
+WHOLE = ("--after", 1_000)  # control steps after success: episodes of the suite have no more
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +80,7 @@ def mjgym(*words: object) -> None:
 def demonstrations(id: str, expert: str | Path, file: Path, episodes: int) -> dict[str, Any]:
     """Record the episodes of a policy, and describe them."""
     if not file.exists():
-        mjgym("demos", id, "--expert", expert, "--count", episodes, "--out", file)
+        mjgym("demos", id, "--expert", expert, "--count", episodes, *WHOLE, "--out", file)
     found = datasets.load(str(file))
     returns = [found.episode(k).rewards.sum() for k in range(found.count)]
     steps = sum(len(found.episode(k)) for k in range(found.count))

@@ -120,5 +120,7 @@ def test_offline_sets_of_a_task_and_what_is_learned_from_them(tmp_path, monkeypa
         about = script.learned(SWINGUP, "td3_bc", data, place, 20)
         assert (about["episodes"], about["steps"]) == (100, 20)
         assert Run(place).settings()["rewards"] == "recorded"  # the task's own
+    reached = script.demonstrations("dmc/reacher-easy-v0", "trained", tmp_path / "reach.hdf5", 2)
+    assert reached["steps"] == 2_000  # success does not end them
     monkeypatch.setattr(script, "mjgym", lambda *words: pytest.fail(f"made again: {words}"))
     script.main()
