@@ -197,6 +197,7 @@ def demonstrations(id: str, noise: float, pictures: bool, folder: Path) -> Path:
     options: dict[str, Any] = {"max_episode_steps": STEPS[id]}
     if pictures:
         options |= {"observation": "pixels", "pixels": {"camera": CAMERAS}}
+        options["render_quality"] = "fast"
     began, tried = time.process_time(), 0
     with contextlib.ExitStack() as stack:
         like = gymnasium.make(id, **options)
