@@ -500,7 +500,7 @@ def pixels_table(rows: Sequence[Row]) -> str:
     budgets = (f"D4PG, {budget}" for budget in dict.fromkeys(one.budget for one in reported))
     count = f"{len(found)} of {len(PIXEL_IDS)} ids have a run"
     if known:
-        count += f"; {reached} of the {known} beside DrQ-v2 earn more than half of its score at 1M"
+        count += f"; of {known} beside DrQ-v2, {reached} with more than half of its score at 1M"
     return f"{report.table((*header, *budgets), lines)}\n\n{count}."
 
 

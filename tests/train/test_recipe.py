@@ -120,7 +120,7 @@ def test_runs_from_images_stand_beside_what_others_publish():
     theirs = [f"{curve[frames]:.0f}" for frames in (600_000, 980_000)]
     assert cells(table, id)[1:] == ["**500**", "0.65M", *theirs, "968", "968"]
     assert table.endswith(
-        "1 of 10 ids have a run; 1 of the 1 beside DrQ-v2 earn more than half of its score at 1M."
+        "1 of 10 ids have a run; of 1 beside DrQ-v2, 1 with more than half of its score at 1M."
     )
     assert cells(table, "dmc/point_mass-easy-v0")[1:5] == ["not measured", "", "", ""]
 
