@@ -35,8 +35,6 @@ import argparse
 import dataclasses
 import functools
 import itertools
-import os
-import platform
 import re
 import shlex
 import statistics
@@ -54,7 +52,6 @@ from comparison.command import described
 from training import plan, scores
 
 from mjgym import planning, registry
-from mjgym.describe.fingerprint import versions
 from mjgym.planning.learned import learned
 from mjgym.policies import trained
 from mjgym.util import atomic
@@ -273,9 +270,7 @@ def measure(job: Job, chosen: dict[str, Any] | None = None) -> Row:
         **chosen,
         command=shlex.join(["python", "benchmarks/planning.py", job.id, "--budgets",
                             f"{job.budget:g}", "--planner", job.planner]),
-        commit=report.commit(),
-        versions=", ".join(f"{name} {version}" for name, version in versions().items()),
-        machine=f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
+        **report.origin(),
     )  # fmt: skip
 
 

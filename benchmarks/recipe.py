@@ -357,10 +357,6 @@ def collect(out: Path) -> None:
     atomic.write_text(FILE, tables.text(rows.values(), Row))
 
 
-def _short(id: str) -> str:
-    return id.partition("/")[2].removesuffix("-v0")
-
-
 def search_table(rows: Sequence[Row]) -> str:
     """A row for each candidate: runs, and the mean of its last evaluations by task."""
     last = {(row.name, row.id): row.last for row in rows if row.part == "search"}
@@ -372,7 +368,7 @@ def search_table(rows: Sequence[Row]) -> str:
         own = [f"{last[name, id]:.0f}" if (name, id) in last else "" for id in ids]
         words = " ".join(f"`{word}`" for word in settings)
         lines.append([name, words, str(len(own) - own.count("")), *own])
-    return report.table(("settings", "beside the defaults", "runs", *map(_short, ids)), lines)
+    return report.table(("settings", "beside the defaults", "runs", *map(scores.short, ids)), lines)
 
 
 def goals_table(rows: Sequence[Row], *, curves: bool = True) -> str:
@@ -485,8 +481,7 @@ def pixels_table(rows: Sequence[Row]) -> str:
         cells.append(f"**{float(own.score):.0f}**" if own else MISSING)
         cells.append(f"{own.steps / 1e6:.2f}M" if own else "")
         same = [point for point in curve if own and point.frames <= own.steps]
-        points = same[-1:] or [None], curve[-1:] or [None]
-        cells += [f"{point.score:.0f}" if point else "" for (point,) in points]
+        cells += [f"{points[-1].score:.0f}" if points else "" for points in (same, curve)]
         cells += [
             f"{one.score:.0f}"
             for one in reported

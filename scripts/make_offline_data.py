@@ -17,8 +17,6 @@ the lines to those of the package.
 import argparse
 import dataclasses
 import json
-import os
-import platform
 import shlex
 import subprocess
 import sys
@@ -29,13 +27,11 @@ from typing import Any
 import numpy as np
 
 from mjgym import datasets
-from mjgym.describe.fingerprint import versions
 from mjgym.policies import trained
 from mjgym.util import atomic
 from mjgym.util.packaged import assets
 from mjgym_train import baselines, metrics, tables
 from mjgym_train.cli.seeds import MJGYM
-from mjgym_train.learn import source
 from mjgym_train.run import Run
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
@@ -122,6 +118,11 @@ def learned(id: str, learner: str, data: Path, folder: Path, updates: int) -> di
     return {"episodes": about["episodes"], "steps": updates, "mean": round(about["mean"], 1)}
 
 
+def packaged() -> list[Row]:
+    """The rows that come with the package."""
+    return tables.kept(FILE, Row)
+
+
 def table(rows: Sequence[Row]) -> str:
     """A row for each set, with the normalised scores of the policies that learned from it."""
     learners = sorted({row.learner for row in rows} - {""})
@@ -148,12 +149,8 @@ def main() -> None:
     asked = parser.parse_args()
     rows = tables.kept(asked.out / "scores.csv", Row)
     words = [word.replace(str(asked.out), "OUT") for word in sys.argv[1:] if word != "--collect"]
-    about = {
-        "command": shlex.join(["python", "scripts/make_offline_data.py", *words]),
-        "commit": source.commit(),
-        "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
-    }
+    command = shlex.join(["python", "scripts/make_offline_data.py", *words])
+    about = {"command": command, **report.origin()}
 
     def note(id: str, name: str, learner: str, found: dict[str, Any]) -> None:
         score = baselines.normalized(id, found["mean"])
@@ -180,7 +177,7 @@ def main() -> None:
                 place = folder / f"{learner}_{name}"
                 note(id, name, learner, learned(id, learner, data, place, asked.updates))
     if asked.collect:
-        known = {(row.id, row.set, row.learner): row for row in [*tables.kept(FILE, Row), *rows]}
+        known = {(row.id, row.set, row.learner): row for row in [*packaged(), *rows]}
         atomic.write_text(FILE, tables.text(known.values(), Row))
 
 

@@ -29,7 +29,6 @@ from mjgym.robots import arms, bases, hands
 from mjgym.tasks.robosuite.lift import Lift
 from mjgym.util import atomic
 from mjgym_train import baselines, leaderboard
-from mjgym_train import tables as csv_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 VERIFIED = ROOT / "assets" / "baselines" / "verified.json"
@@ -263,11 +262,6 @@ def cloning_tables() -> dict[str, Callable[[], str]]:
     return {name: functools.partial(make, rows) for name, make in cloning.TABLES.items()}
 
 
-def offline_table() -> str:
-    """A row for each offline set of the suite."""
-    return make_offline_data.table(csv_tables.kept(make_offline_data.FILE, make_offline_data.Row))
-
-
 def dimensions_table() -> str:
     """The dimensions that the papers print beside those of each task."""
     lines = ["| task | paper | here | reason |", "|---|---|---|---|"]
@@ -443,7 +437,10 @@ DATA_TABLES = {
     "scores": {name: table for name, table in scores.every().items() if name != "suite"},
     "results": picked(RESULTS)
     | cloning_tables()
-    | {"offline": offline_table, "policies": policies_table},
+    | {
+        "offline": lambda: make_offline_data.table(make_offline_data.packaged()),
+        "policies": policies_table,
+    },
 }
 
 

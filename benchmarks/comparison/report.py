@@ -265,6 +265,17 @@ def commit() -> str | None:
     return head and head + "+" * bool(changed)
 
 
+def origin() -> dict[str, Any]:
+    """Commit, versions and machine of a row that was measured beside other work."""
+    from mjgym.describe.fingerprint import versions
+
+    return {
+        "commit": commit(),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
+        "machine": f"{platform.machine()}, {os.cpu_count()} cores, shared with other work",
+    }
+
+
 def _processor() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text().splitlines():

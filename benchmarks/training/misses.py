@@ -51,7 +51,7 @@ def table(found: Mapping[str, Sequence[float]]) -> str:
     """A row for each id that is behind."""
     best, lines = best_published(), []
     for id in behind(found):
-        one, name = best[id], _short(id)
+        one, name = best[id], scores.short(id)
         mean = f"{statistics.mean(found[id]):.0f}"
         lines.append([id, mean, f"{one.score:.0f}, {one.method}", REASONS.get(name, "")])
     columns = ("id", "ten CPU minutes", f"best at {scores.millions(STEPS)} steps", "reason")
@@ -79,12 +79,8 @@ def draw(curves: Mapping[str, Sequence[str]], found: Mapping[str, Sequence[float
             points = [tuple(map(float, point.split(":"))) for point in curve.split()]
             axis.plot([s / 60 for s, _ in points], [value for _, value in points])
         axis.axhline(best[id].score, color="gray", linestyle="--")
-        axis.set_title(_short(id), fontsize=8)
+        axis.set_title(scores.short(id), fontsize=8)
         axis.set_ylim(0, 1000)
         axis.tick_params(labelsize=7)
     figure.supxlabel("CPU minutes; dashed: the best published at 0.5M steps", fontsize=8)
     return scores.saved(figure, PICTURE)
-
-
-def _short(id: str) -> str:
-    return id.partition("/")[2].removesuffix("-v0")

@@ -288,6 +288,11 @@ def common(scores: Mapping[str, Sequence[float]]) -> str:
     return report.table(header, cells) if cells else f"{MISSING.capitalize()}."
 
 
+def short(id: str) -> str:
+    """A task's name without family and version."""
+    return id.partition("/")[2].removesuffix("-v0")
+
+
 def millions(steps: int) -> str:
     """Format a number of steps, e.g. "0.5M"."""
     return f"{steps / 1e6:g}M"
@@ -464,7 +469,7 @@ def draw(rows: Sequence[Row], folder: Path = BASELINES) -> list[Path]:
                 axis.set_axis_off()
             for axis, id in zip(axes.flat, known, strict=False):
                 comparison.panel(axis, every, id, by)
-                axis.set_title(id.partition("/")[2].removesuffix("-v0"), fontsize=7)
+                axis.set_title(short(id), fontsize=7)
                 axis.set(xlabel="", ylabel="")
                 axis.tick_params(labelsize=6)
                 if comparison.scaled(id):
