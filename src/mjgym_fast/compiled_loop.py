@@ -15,14 +15,14 @@ from llvmlite import ir
 from mjgym.sim.engine import DIVERGED as DIVERGENCES
 from mjgym.sim.engine import INTEGRATION
 from mjgym.sim.single import UNLOGGED
-from mjgym_fast.machine_code import DIVERGED, FAILED, TRUE
+from mjgym_fast.machine_code import DIVERGED, FAILED, TRUE, WRONG
 
 SLOTS = {
     name: i
     for i, name in enumerate(
         (
-            *("next", "chunk", "rows", "count", "stepping"),  # parts of the work
-            *("substeps", "n", "single"),  # physics steps; simulations; whether actions are float32
+            *("next", "chunk", "rows", "count", "stepping", "times"),  # parts of the work
+            *("substeps", "n", "single"),  # physics steps; rows; whether actions are float32
             *("models", "own", "datas", "warnings", "fields", "arrays", "width"),
             *("memory", "memories", "action", "actions", "results", "shown", "shows"),
             *("work", "works", "bad"),
@@ -50,7 +50,8 @@ class Order:
         parts: whether hooks run between physics steps.
         forces: whether forces are computed in every control step.
         shares: whether a batch has one MjData per thread instead of one per simulation: where
-            nothing is kept from one control step to the next, it stays in the CPU cache.
+            nothing is kept from one control step to the next, it stays in the CPU cache. Several
+            control steps at once always use it.
     """
 
     splits: bool
@@ -122,17 +123,19 @@ class _Builder(ir.IRBuilder):  # type: ignore[misc]  # it has no types
 
 
 class _Step(_Builder):
-    """Writes `one`, the control step of a simulation: its worker, its row, and 0 to observe only.
+    """Writes `one`, the control step of a simulation.
+
+    It is given its worker, the place of its MjData, its row, the row of its action and results, and
+    0 to observe only.
 
     Args:
         hooks: names of the compiled functions.
     """
 
     def __init__(self, module: ir.Module, hooks: Collection[str], order: Order) -> None:
-        super().__init__(module, "one", 3)
+        super().__init__(module, "one", 5)
         self._hooks, self._order = hooks, order
-        self._worker, self._i, steps = self.numbers
-        self._place = self._worker if order.shares else self._i
+        self._worker, self._place, self._i, row, steps = self.numbers
         self._bits, self._changed = self.alloca(_LONG), self.alloca(_LONG)
         self.store(_LONG(0), self._bits)
         own = self.select(self.is_set(self.number("own")), self._i, self._worker)
@@ -140,8 +143,8 @@ class _Step(_Builder):
         self._data = self.entry(self.pointer("datas"), self._place)
         shown = self.pointer("shown")
         self._arguments = (
-            *(self._row("memory", "memories"), self._row("action", "actions")),
-            self.at(self.pointer("results"), self._i, ir.DoubleType()),
+            *(self._row("memory", "memories"), self._row("action", "actions", row)),
+            self.at(self.pointer("results"), row, ir.DoubleType()),
             self._row("shown", "shows"),
             *(self._row("work", "works", self._worker), self.number("n")),
         )
@@ -152,7 +155,7 @@ class _Step(_Builder):
         with self.if_then(self.is_set(self.ptrtoint(shown, _LONG))):
             self._hook("observation", self._arrays)
         byte = self.trunc(self.load(self._bits, typ=_LONG), _BYTE)
-        self.store(byte, self.at(self.pointer("bad"), self._i))
+        self.store(byte, self.at(self.pointer("bad"), row))
         self.ret_void()
 
     def _row(self, base: str, size: str, i: Any = None) -> Any:
@@ -294,19 +297,22 @@ class _Step(_Builder):
         self.call(copy, (target, source, size, ir.IntType(1)(0)))
 
 
-def step_text(hooks: Collection[str], order: Order) -> str:
+def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> str:
     """The text of `one` (a simulation) and `run` (parts of a batch, until none is left).
 
     Args:
         hooks: names of the compiled functions: before, control, substep, forces, after,
             observation.
+        ends: places of the results that are not 0 where an episode ends.
     """
     module = ir.Module()
     module.triple = llvm.get_default_triple()
     one = _Step(module, hooks, order).function
     b = _Builder(module, "run", 1)
     chunk, count, stepping = (b.number(name) for name in ("chunk", "count", "stepping"))
-    take = b.append_basic_block()
+    take, over = b.append_basic_block(), b.alloca(ir.IntType(1))
+    (worker,), times = b.numbers, b.number("times")
+    at_once = b.icmp_signed(">", times, _LONG(1))
     b.branch(take)
     b.position_at_end(take)
     first = b.atomic_rmw("add", b.at(b.context, SLOTS["next"], _LONG), chunk, "seq_cst")
@@ -316,7 +322,17 @@ def step_text(hooks: Collection[str], order: Order) -> str:
             place = b.add(first, k)
             i = b.entry(b.pointer("rows"), place, _LONG)
             steps = b.zext(b.icmp_signed("<", place, stepping), _LONG)
-            b.call(one, (b.context, *b.numbers, i, steps))
+            data = worker if order.shares else b.select(at_once, worker, i)
+            b.store(ir.IntType(1)(0), over)
+            with b.repeat(times, lambda: b.not_(b.load(over, typ=ir.IntType(1)))) as t:
+                row = b.add(b.mul(i, times), t)
+                b.call(one, (b.context, worker, data, i, row, steps))
+                ended = b.is_set(b.and_(b.entry(b.pointer("bad"), row, _BYTE), _BYTE(WRONG)))
+                for first in ends:
+                    cell = b.add(b.mul(_LONG(first), b.number("n")), row)
+                    flag = b.entry(b.pointer("results"), cell, ir.DoubleType())
+                    ended = b.or_(ended, b.fcmp_unordered("!=", flag, ir.DoubleType()(0)))
+                b.store(ended, over)
         b.branch(take)
     b.ret_void()
     return str(module)

@@ -19,6 +19,7 @@ from mjgym_fast.stepping import BatchStepper, SingleStepper
 from mjgym_fast.tracing import Recorder, Recording, places
 
 MAX_OWN_GEOMS = 100  # an MjData of more would keep the memory of its most contacts for good
+ENDS = ("terminated", "truncated")
 ROUNDING = 1e-12  # of long sums between physics steps, relative to an entry's largest number
 
 
@@ -54,7 +55,8 @@ class Step:
             shares=task.lagging
             or ((not splits or model.ngeom > MAX_OWN_GEOMS) and not (between and varied)),
         )
-        loop = step_text(recording.functions, self.order)
+        ends = [recording.results[x].first for x in ENDS if x in recording.results]
+        loop = step_text(recording.functions, self.order, ends)
         names = ("one", "run", *recording.functions)
         self._code = Code(functions, loop, names, engine() or {})
 

@@ -37,6 +37,8 @@ ARGUMENTS = "ptr %fields, ptr %memory, ptr %action, ptr %results, ptr %shown, pt
 FAILED, BAD_REWARD, NOT_FINITE, DIVERGED, TRUE = 1, 2, 4, 8, 16
 """Bits of what a function returns: a system was singular, a result is not finite, forces are due or
 the state changes."""
+NO_STATE = FAILED | BAD_REWARD | DIVERGED
+WRONG = NO_STATE | NOT_FINITE
 
 FIELD = "field "
 Place = tuple[str, int]

@@ -2,6 +2,7 @@
 
 import copy
 import ctypes
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,16 +15,15 @@ from mjgym.sim.compiled import Generator, Outcome
 from mjgym.sim.engine import episode_field, get_field, quiet
 from mjgym.sim.views import View
 from mjgym_fast.compiled_loop import SLOTS
-from mjgym_fast.machine_code import BAD_REWARD, DIVERGED, FAILED, NOT_FINITE, SIZE
+from mjgym_fast.machine_code import NO_STATE, NOT_FINITE, SIZE
 from mjgym_fast.tracing import Entry
 from mjgym_fast.workers import Workers
 
 PARTS_PER_THREAD = 8
-_NO_STATE = FAILED | BAD_REWARD | DIVERGED
 
 Hook = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, ctypes.c_int64)
 """A compiled hook: see `mjgym_fast.machine_code.ARGUMENTS`."""
-_One = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+_One = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 5)
 
 
 def address(array: np.ndarray) -> int:
@@ -66,8 +66,8 @@ class Stepper:
     Attributes:
         memory: the task's memory, (n, ...), in numbers of 8 bytes.
         entries: its entries by name, as views of it.
-        action: actions, or controls, (n, ...).
-        results: what the hooks after the physics give, (..., n).
+        action: actions, or controls, (n, *times, ...).
+        results: what the hooks after the physics give, (..., n, *times).
         work: scratch space of each thread.
         starts: whether it can write starts.
     """
@@ -77,20 +77,16 @@ class Stepper:
         self._one = _One(step.address("one"))
         self._context = np.zeros(len(SLOTS), dtype=np.int64)
         self._at = address(self._context)
-        self._kept: list[Any] = []
+        self._kept: dict[str, Any] = {}
         recording = step.recording
         slots = max(1, sum(entry.size for entry in recording.memory.values()))
         self.memory = np.zeros((n, slots))
         self.entries = {name: self.part(entry) for name, entry in recording.memory.items()}
         self._views = dict(self.entries)
-        count = max(1, sum(entry.size for entry in recording.results.values()))
-        self.results = np.zeros((count, n))
         self._spec = recording.results
         self._names = [name[6:] for name in recording.results if name.startswith("terms/")]
         self._scalar = all(not entry.shape for entry in recording.results.values())
-        self.action = np.zeros((n, step.width))
-        self._actions = self.action if lead else self.action[0]
-        self._bad = np.zeros(n, dtype=np.uint8)
+        self._lay_out(())
         self.work = np.zeros((workers, max(1, step.work)))
         self.starts = "initialize" in step.hooks
         if self.starts:
@@ -101,19 +97,31 @@ class Stepper:
             ]
             self._start_arguments = 0, address(self._drawn), 0, 0, address(self.work), 1
         self._set(
-            n=n, width=SIZE * len(step.fields), memories=SIZE * slots, works=self.work[0].nbytes,
-            actions=self.action[0].nbytes, shows=recording.shown * recording.dtype.itemsize,
-            memory=self.memory, action=self.action, results=self.results, bad=self._bad,
-            work=self.work,
+            width=SIZE * len(step.fields), memories=SIZE * slots, works=self.work[0].nbytes,
+            actions=SIZE * step.width, shows=recording.shown * recording.dtype.itemsize,
+            memory=self.memory, work=self.work,
         )  # fmt: skip
 
     def _set(self, **values: Any) -> None:
         """Set entries of the context: numbers, or the addresses of arrays, which are kept."""
         for name, value in values.items():
             if isinstance(value, np.ndarray):
-                self._kept.append(value)
+                self._kept[name] = value
             number = address(value) if isinstance(value, np.ndarray) else value
             self._context[SLOTS[name]] = number
+
+    def _lay_out(self, times: tuple[int, ...]) -> None:
+        """Make room for actions and results of one control step, (), or of (T,)."""
+        lead = *np.shape(self.memory)[:1], *times
+        count = max(1, sum(entry.size for entry in self._spec.values()))
+        self._times, self.results = times, np.zeros((count, *lead))
+        self.action = np.zeros((*lead, self._compiled.width))
+        self._actions = self.action if self._lead else self.action[0]
+        self._bad = np.zeros(lead, dtype=np.uint8)
+        self._set(
+            n=self._bad.size, times=math.prod(times), action=self.action, results=self.results,
+            bad=self._bad,
+        )  # fmt: skip
 
     def part(self, entry: Entry) -> np.ndarray:
         """An entry of the memory as a view."""
@@ -160,7 +168,7 @@ class SingleStepper(Stepper):
     def __init__(self, step: Any, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(step, 1, (), 1)
         self.fields = field_addresses(data, model, step.fields)
-        self._kept += model, data
+        self._kept["simulations"] = model, data
         self._set(
             models=_addresses([model._address]), datas=_addresses([data._address]),
             warnings=_addresses([address(data.warning.number)]),
@@ -172,7 +180,7 @@ class SingleStepper(Stepper):
     ) -> Outcome:
         """Make a control step of n physics steps, or only observe."""
         self._begin(view, action, n, target)
-        self._one(self._at, 0, 0, where is None or bool(where))
+        self._one(self._at, 0, 0, 0, 0, where is None or bool(where))
         numbers = self.results[:, 0]
         found: Outcome
         if self._scalar:
@@ -186,7 +194,7 @@ class SingleStepper(Stepper):
             }
             found["terms"] = {name: found[f"terms/{name}"] for name in self._names}
         bits = int(self._bad[0])
-        found["diverged"] = np.True_ if bits & _NO_STATE else None
+        found["diverged"] = np.True_ if bits & NO_STATE else None
         found["not_finite"] = np.True_ if bits & NOT_FINITE else None
         return found
 
@@ -222,7 +230,7 @@ class BatchStepper(Stepper):
         written = {} if own else self._own
         if not own:  # each thread writes varied fields into its own model
             models = [copy.copy(models[0]) if fields else models[0] for _ in range(count)]
-        self._kept += models
+        self._kept["simulations"] = models
         settings = [[address(episode_field(m, name)) for name in written] for m in models]
         self._set(
             models=_addresses([m._address for m in models]), own=own,
@@ -254,7 +262,7 @@ class BatchStepper(Stepper):
         sources = [[address_of(data, name) for name in outputs] for data in self._datas]
         self._arrays |= outputs
         known = [self._arrays.get(name) for name in self._compiled.fields]
-        rows = [[0 if x is None else _row(x, i) for x in known] for i in range(len(self._bad))]
+        rows = [[0 if x is None else _row(x, i) for x in known] for i in range(len(self.memory))]
         self._set(
             outputs=len(outputs), sources=_addresses(sources), arrays=_addresses(rows),
             targets=_addresses([address(x) for x in outputs.values()]),
@@ -268,9 +276,11 @@ class BatchStepper(Stepper):
     def advance(
         self, view: View, action: Array, where: Array | None, n: int, target: int
     ) -> Outcome:
-        """Make a control step of n physics steps in some simulations; observe all."""
+        """Make control steps of n physics steps in some simulations; observe all."""
+        if action.shape[1:-1] != self._times:
+            self._lay_out(action.shape[1:-1])
         self._begin(view, action, n, target)
-        count = stepping = len(self._bad)
+        count = stepping = len(self.memory)
         if where is None:
             self._rows[:] = np.arange(count)
             begun = np.flatnonzero(self._begun)
@@ -288,24 +298,24 @@ class BatchStepper(Stepper):
             if self._shares:
                 self._begun[begun] = False
         # Threads take parts from a queue, since parts with more contacts take longer.
-        self._set(
-            next=0,
-            chunk=max(1, -(-count // (self._count * PARTS_PER_THREAD))),
-            count=count,
-            stepping=stepping,
-        )
+        parts = count if self._times else self._count * PARTS_PER_THREAD
+        self._set(next=0, chunk=max(1, -(-count // parts)), count=count, stepping=stepping)
         with quiet():
             self._workers()
+        if self._times:  # an MjData has been through other simulations
+            self._begun[:] = True
         found: Outcome = {
             name: self.results[x.first]
             if not x.shape
-            else self.results[x.first : x.first + x.size].T.reshape(*self._lead, *x.shape)
+            else np.moveaxis(self.results[x.first : x.first + x.size], 0, -1).reshape(
+                *self._bad.shape, *x.shape
+            )
             for name, x in self._spec.items()
         }
         found["terms"] = {name: found[f"terms/{name}"] for name in self._names}
         found["diverged"] = found["not_finite"] = None
         if np.count_nonzero(self._bad):
-            for name, bits in (("diverged", _NO_STATE), ("not_finite", NOT_FINITE)):
+            for name, bits in (("diverged", NO_STATE), ("not_finite", NOT_FINITE)):
                 mask = (self._bad & bits) != 0
                 found[name] = mask if mask.any() else None
         return found

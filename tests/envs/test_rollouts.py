@@ -12,6 +12,7 @@ from helpers.lanes import mostly_nightly
 from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
 from helpers.small_process import run_small
+from mjgym.loop.episode import Episodes
 from mjgym.registry import one_agent
 from mjgym.variation import Normal, Uniform, factor
 from mjgym.variation.noises import additive
@@ -88,14 +89,21 @@ def assert_rolled_out(found, i, steps):
         assert not found.rewards[i, len(steps) :].any()
 
 
+def assert_same_outcome(blind, found):
+    """Candidates whose observations nobody asked for take the same steps."""
+    assert blind.observations is None
+    for name in ("rewards", "terms", "terminated", "truncated", "diverged"):
+        assert equal(getattr(blind, name), getattr(found, name))
+    assert (blind.success is None) == (found.success is None)
+    assert found.success is None or equal(blind.success, found.success)
+
+
 def assert_batch_rolled_out(batch):
     """Candidates from its states are its steps, with observations and without."""
     state, actions = batch.get_state(), draw(batch, CANDIDATES, STEPS)
     found = batch.rollout(state, actions, observations=True)
     assert equal(batch.get_state(), state)
-    blind = batch.rollout(state, actions)
-    assert blind.observations is None
-    assert equal(blind.rewards, found.rewards)
+    assert_same_outcome(batch.rollout(state, actions), found)
     _, steps = stepped(batch, state, actions.swapaxes(0, 1))
     assert_rolled_out(found, ..., steps)
     batch.close()
@@ -215,6 +223,7 @@ def test_nothing_follows_the_end():
     assert not found.rewards[:, 5:].any()
     assert not any(term[:, 5:].any() for term in found.terms.values())
     assert np.array_equal(found.observations[:, 8], found.observations[:, 4])
+    assert_same_outcome(envs.rollout(envs.get_state(), draw(envs, 2, 9)), found)
 
     env = make("dmc/lqr-lqr_2_1-v0")
     state = env.get_state()
@@ -225,6 +234,16 @@ def test_nothing_follows_the_end():
     assert found.success.tolist() == [[True, False, False], [False] * 3]
     assert found.rewards[0].tolist() == [1, 0, 0]
     assert found.rewards[1].all()
+    assert_same_outcome(found, env.rollout(states, np.zeros((2, 3, 1)), observations=True))
+
+
+def test_candidates_of_compiled_steps_run_to_their_end_in_one_call(monkeypatch):
+    pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"')
+    env = make(QUICK[2])
+    state, actions = env.get_state(), draw(env, CANDIDATES, STEPS)
+    found = env.rollout(state, actions, observations=True)
+    monkeypatch.setattr(Episodes, "step", None)  # a call would fail
+    assert_same_outcome(env.rollout(state, actions), found)
 
 
 def test_a_candidate_that_diverges_ends_alone():
@@ -232,6 +251,7 @@ def test_a_candidate_that_diverges_ends_alone():
     actions = np.zeros((2, 4, *env.action_space.shape))
     actions[1, 1] = 1e30
     found = env.rollout(env.get_state(), actions)
+    assert_same_outcome(found, env.rollout(env.get_state(), actions, observations=True))
     assert found.diverged[1].any()
     assert not found.diverged[0].any()
     end = int(found.diverged[1].argmax())

@@ -7,6 +7,7 @@ Candidates run in a batch of their own, through the same loop as episodes: each 
 bit, to `set_state` and `step`.
 """
 
+import dataclasses
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mjgym.arrays import Array, any_true, shape, zero_unless
+from mjgym.arrays import Array, any_true, namespace, shape, zero_unless
 from mjgym.envs.observations import Observations
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import refuse_closed
@@ -66,12 +67,16 @@ class Candidates:
         checked = self._checked(states, rows)
         with self.envs.enter():
             ordered = self.envs.checked_actions(actions, shape(actions))
-            tables = _Tables(self.episodes, steps)
             if not (self.random or snapshots):
                 checked.pop(RNG)  # to restore the generators can take longer than a step
             self.episodes.set_state(checked, rows)
+            if self.episodes.runs_whole and not (observations or snapshots):
+                step = self.episodes.run(ordered)
+                ended = np.logical_or.accumulate(step.terminated | step.truncated, axis=1)
+                going = np.concatenate([np.ones((n, 1), dtype=bool), ~ended[:, :-1]], axis=1)
+                return _masked(step, going, self.envs.to_output)
             self.observer.resume(checked, rows)
-            alive = None
+            tables, alive = _Tables(self.episodes, steps), None
             for t in range(steps):
                 step = self.episodes.step(ordered[:, t], alive)
                 step = self.episodes.conclude(step, self.observer.show(), alive)
@@ -108,41 +113,31 @@ class _Tables:
     def __init__(self, episodes: Episodes, steps: int) -> None:
         self._xp, self._n, self._steps = episodes.view.xp, episodes.simulation.n, steps
         xp, lead = self._xp, (self._n, steps)
-        self.rewards = xp.zeros((*lead, *episodes.rewards.shape[1:]))
+        self.reward = xp.zeros((*lead, *episodes.rewards.shape[1:]))
         self.terms: dict[str, Array] = {}
-        self.terminated, self.truncated, self.diverged, success = (
+        self.terminated, self.truncated, self.diverged, self.success = (
             xp.zeros(lead, dtype=xp.bool) for _ in range(4)
         )
-        self.success = success if episodes.has_goal else None
+        self.alive = xp.ones(lead, dtype=xp.bool)
+        self.has_goal = episodes.has_goal
         self.asked: dict[str, Any] = {"observations": None, "states": None}
 
     def put_step(self, t: int, step: Step, alive: Array | None) -> Array | None:
         """Store a step of the masked candidates; returns the mask of those running. None is all."""
-        valued = alive
-        if step.diverged is not None:
-            bad = step.diverged if alive is None else step.diverged & alive
-            valued = ~bad if alive is None else alive & ~bad
-            self.diverged[:, t] = bad
-        self._write(self.rewards, t, step.reward, valued)
         for name, term in step.terms.items():
             if name not in self.terms:
                 trailing = self._xp.asarray(term).shape[1:]
                 self.terms[name] = self._xp.zeros((self._n, self._steps, *trailing))
-            self._write(self.terms[name], t, term, valued)
-        if self.success is not None:
-            self._write(self.success, t, step.success, valued)
-        self._write(self.terminated, t, step.terminated, alive)
-        self._write(self.truncated, t, step.truncated, alive)
+            self.terms[name][:, t] = term
+        for name in ("reward", "terminated", "truncated", "success", "diverged"):
+            if (value := getattr(step, name)) is not None:
+                getattr(self, name)[:, t] = value
+        if alive is not None:
+            self.alive[:, t] = alive
         ended = self.terminated[:, t] | self.truncated[:, t]
         if not any_true(ended):
             return alive
         return ~ended if alive is None else alive & ~ended
-
-    def _write(self, table: Array, t: int, value: Any, valued: Array | None) -> None:
-        if valued is not None:
-            whole = self._xp.broadcast_to(self._xp.asarray(value), table[:, t].shape)
-            value = zero_unless(valued, whole)
-        table[:, t] = value
 
     def put(self, name: str, t: int, value: Any) -> None:
         """Store observations or states after a step: an array, or a dict of them."""
@@ -162,11 +157,28 @@ class _Tables:
     def result(self, output: Callable[[Any], Any]) -> Rollouts:
         """All results, in the user's array library; states are NumPy's."""
         observations, states = self.asked["observations"], self.asked["states"]
-        tables = {
-            name: output(getattr(self, name))
-            for name in ("rewards", "terms", "terminated", "truncated", "diverged", "success")
-        }
-        return Rollouts(**tables, observations=output(observations), states=states)
+        success = self.success if self.has_goal else None
+        step = Step(
+            self.terms, self.reward, self.terminated, self.truncated, success, self.diverged
+        )
+        found = _masked(step, self.alive, output)
+        return dataclasses.replace(found, observations=output(observations), states=states)
+
+
+def _masked(step: Step, alive: Array, output: Callable[[Any], Any]) -> Rollouts:
+    """The results of control steps (n, T, ...), 0 for candidates whose episodes have ended."""
+    diverged, valued = step.diverged, alive
+    if diverged is not None:
+        diverged, valued = alive & diverged, alive & ~diverged
+    tables = {
+        "rewards": zero_unless(valued, step.reward),
+        "terms": {name: zero_unless(valued, term) for name, term in step.terms.items()},
+        "terminated": alive & step.terminated,
+        "truncated": alive & step.truncated,
+        "diverged": namespace(alive).zeros_like(alive) if diverged is None else diverged,
+        "success": None if step.success is None else valued & step.success,
+    }
+    return Rollouts(**{name: output(table) for name, table in tables.items()})
 
 
 class RolloutMethods:

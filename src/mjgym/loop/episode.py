@@ -326,6 +326,39 @@ class Episodes:
             self.sensing.read(self.substeps, view, self.entries, self._draw_image)
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
+    @property
+    def runs_whole(self) -> bool:
+        """True if `run` makes the same steps as `step`: all hooks are compiled."""
+        step = self._compiled
+        return (
+            not isinstance(step, str)
+            and step.reasons.keys() <= {"initialize"}
+            and self.target != 0
+            and not self._redraws_forces
+        )
+
+    def run(self, actions: Array) -> Step:
+        """Make T control steps in each simulation of a batch, until its episode ends.
+
+        Args:
+            actions: (n, T, number of actions).
+
+        Returns:
+            Arrays (n, T, ...), which mean nothing after the end.
+        """
+        found = self.simulation.step_compiled(actions, self.substeps, None, self.target)
+        terminated, truncated = found["terminated"] != 0, found["truncated"] != 0
+        if self._max_steps is not None:
+            times = self.steps[:, None] + np.arange(1, 1 + actions.shape[1])
+            truncated = (times >= self._max_steps) | truncated
+        diverged = found["diverged"]
+        if found["not_finite"] is not None:
+            diverged = found["not_finite"] if diverged is None else diverged | found["not_finite"]
+        if diverged is not None:
+            terminated, truncated = terminated & ~diverged, truncated | diverged
+        success = found["success"] != 0 if self.has_goal else None
+        return Step(found["terms"], found["reward"], terminated, truncated, success, diverged)
+
     def _move(self, action: Array, where: Array | None, compiled: frozenset[str]) -> Outcome:
         """Run the physics, and the hooks around it that are compiled."""
         task, view, simulation = self.task, self.view, self.simulation

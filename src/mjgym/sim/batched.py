@@ -183,6 +183,7 @@ class Batched:
             stepper.note(outputs)
         found = stepper.advance(self.view, action, where, n, target)
         if (bad := self.diverged()) is not None:  # in a state that was written
+            bad = np.reshape(bad, (-1, *[1] * (action.ndim - 2)))
             found["diverged"] = bad if found["diverged"] is None else found["diverged"] | bad
         return found
 

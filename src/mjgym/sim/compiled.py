@@ -53,6 +53,9 @@ class Stepper(Protocol):
 class BatchStepper(Stepper, Protocol):
     """The control steps of a batch.
 
+    `advance` also takes actions of (n, T, k): T control steps of each simulation in turn, until its
+    episode ends. Results have these axes, too, and mean nothing after the end.
+
     Attributes:
         noted: how many output arrays it writes.
     """
