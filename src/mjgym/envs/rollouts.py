@@ -8,6 +8,7 @@ bit, to `set_state` and `step`.
 """
 
 import dataclasses
+import functools
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -220,6 +221,10 @@ class RolloutMethods:
     def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:
         """A batch of n simulations with other options than the environment's."""
 
+    @functools.cached_property
+    def _action_size(self) -> int:
+        return len(self.task.actions(self.model))
+
     _check_open = refuse_closed
 
     def rollout(
@@ -248,8 +253,7 @@ class RolloutMethods:
                 is unknown, of a wrong shape or not finite.
         """
         self._check_open()
-        size = len(self.task.actions(self.model))
-        given = shape(actions)
+        size, given = self._action_size, shape(actions)
         if len(given) != 3 or given[2] != size or 0 in given[:2]:
             raise ValueError(f"actions: expected shape (n, steps, {size}), got {given}")
         candidates = self._candidates_of(given[0], observations)
