@@ -413,16 +413,18 @@ def whole_table(rows: Sequence[Row]) -> str:
             *(id, f"{name} ({fault})" if fault else name, f"{found.mean():.0f}"),
             "" if interval is None else f"{interval[0]:.0f} to {interval[1]:.0f}",
             ", ".join(f"{score:.0f}" for score in found),
-            *(str(len(runs)), f"{statistics.mean(row.last for row in runs):.0f}", *shares),
+            *(str(len(runs)), f"{statistics.mean(row.steps for row in runs) / 1e6:.2f}"),
+            *(f"{statistics.mean(row.last for row in runs):.0f}", *shares),
         )
         lines.append(cells)
-    header = ("id", "settings", "score", "95 %", "of the seeds", "runs", "last evaluations")
+    header = ("id", "settings", "score", "95 %", "of the seeds", "runs", "million steps")
     measured = len({line[0] for line in lines})
     hours = sum(row.cpu_s for row in own) / 3600
     count = f"{measured} of {len(known)} ids have runs, {len(own)} in all, {hours:.1f} CPU hours."
     if not lines:
         return count
-    return f"{report.table((*header, 'failed', 'success'), lines)}\n\n{count}"
+    columns = (*header, "last evaluations", "failed", "success")
+    return f"{report.table(columns, lines)}\n\n{count}"
 
 
 def latest(rows: Sequence[Row]) -> dict[str, list[Row]]:

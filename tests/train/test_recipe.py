@@ -76,7 +76,7 @@ def test_a_goal_is_met_by_the_mean():
 def test_a_table_counts_its_runs():
     rows = [row("tables", "together", WALK, s, 90.0, score) for s, score in ((0, "80"), (1, "100"))]
     table = recipe.whole_table(rows)
-    own = ["together", "90", "", "80, 100", "2", "90", "25%", ""]
+    own = ["together", "90", "", "80, 100", "2", "0.00", "90", "25%", ""]
     assert cells(table, WALK) == own
     known = sum(map(len, recipe.suites().values()))
     assert table.endswith(f"1 of {known} ids have runs, 2 in all, 0.0 CPU hours.")
