@@ -36,6 +36,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 
 import cloning  # noqa: E402
 import commands  # noqa: E402
+import compiling  # noqa: E402
 import legged  # noqa: E402
 import planning  # noqa: E402
 import recipe  # noqa: E402
@@ -439,6 +440,7 @@ DATA_TABLES = {
     | cloning_tables()
     | {
         "offline": lambda: make_offline_data.table(make_offline_data.packaged()),
+        "compiled": compiling.packaged,
         "policies": policies_table,
     },
 }

@@ -22,6 +22,7 @@ SLOTS = {
     for i, name in enumerate(
         (
             *("next", "chunk", "rows", "count", "stepping", "times"),  # parts of the work
+            "stays",  # whether a simulation stays in its MjData between several control steps
             *("substeps", "n", "single"),  # physics steps; rows; whether actions are float32
             *("models", "own", "datas", "warnings", "fields", "arrays", "width"),
             *("memory", "memories", "action", "actions", "results", "shown", "shows"),
@@ -149,7 +150,12 @@ class _Step(_Builder):
             *(self._row("work", "works", self._worker), self.number("n")),
         )
         self._fields = self._row("fields", "width", self._place)
-        self._arrays = self._row("arrays", "width")
+        self._stays = self.is_set(self.number("stays"))
+        self._arrays = self.select(self._stays, self._fields, self._row("arrays", "width"))
+        begins = self.icmp_signed("==", row, self.mul(self._i, self.number("times")))
+        with self.if_then(self.and_(self._stays, begins)):
+            self._engine("mj_resetData")
+            self._set_state(whole=True)
         with self.if_then(self.is_set(steps)):
             self._write()
         with self.if_then(self.is_set(self.ptrtoint(shown, _LONG))):
@@ -183,6 +189,7 @@ class _Step(_Builder):
 
     def _write(self) -> None:
         order, batched = self._order, self.is_set(self.number("states"))
+        batched = self.and_(batched, self.not_(self._stays))
         with self.repeat(self.number("varied")) as k:
             place = self.add(self.mul(self._worker, self.number("varied")), k)
             first, size = self._part("widths", k)
@@ -258,15 +265,18 @@ class _Step(_Builder):
         size = self.entry(self.pointer(sizes), k, _LONG)
         return self.mul(self._i, size), size
 
+    def _set_state(self, *, whole: bool) -> None:
+        """Load the state from the batch, and compute what follows from it."""
+        self._engine("mj_setState", self._row("state", "states"), _INT(INTEGRATION))
+        if whole:
+            self._engine("mj_step1")
+
     def _load(self) -> None:
         """Load the state from the batch, unless the last call has left it there."""
-        now = self._row("state", "states")
         if self._order.shares:
-            self._engine("mj_setState", now, _INT(INTEGRATION))
-            if self._order.begins_anew:
-                self._engine("mj_step1")
+            self._set_state(whole=self._order.begins_anew)
             return
-        then = self._row("known", "states")
+        now, then = (self._row(name, "states") for name in ("state", "known"))
         self.store(_LONG(0), self._changed)
         with self.repeat(self.sdiv(self.number("states"), _LONG(8))) as k:
             differs = self.xor(self.entry(now, k, _LONG), self.entry(then, k, _LONG))
@@ -277,8 +287,7 @@ class _Step(_Builder):
             with self.if_then(new):
                 self._engine("mj_resetData")
                 self.store(_BYTE(0), flag)
-            self._engine("mj_setState", now, _INT(INTEGRATION))
-            self._engine("mj_step1")
+            self._set_state(whole=True)
 
     def _hand_back(self) -> None:
         """Copy the state and the outputs into the batch's arrays."""

@@ -299,7 +299,10 @@ class BatchStepper(Stepper):
                 self._begun[begun] = False
         # Threads take parts from a queue, since parts with more contacts take longer.
         parts = count if self._times else self._count * PARTS_PER_THREAD
-        self._set(next=0, chunk=max(1, -(-count // parts)), count=count, stepping=stepping)
+        stays = bool(self._times) and not (self._fields or self._compiled.order.lags)
+        self._set(
+            next=0, chunk=max(1, -(-count // parts)), count=count, stepping=stepping, stays=stays
+        )
         with quiet():
             self._workers()
         if self._times:  # an MjData has been through other simulations
