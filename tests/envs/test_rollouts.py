@@ -12,6 +12,7 @@ from helpers.lanes import mostly_nightly
 from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
 from helpers.small_process import run_small
+from mjgym.envs.camera import Cameras
 from mjgym.loop.episode import Episodes
 from mjgym.registry import one_agent
 from mjgym.variation import Normal, Uniform, factor
@@ -269,6 +270,17 @@ def test_pictures_are_drawn_on_request_alone(monkeypatch):
     rewards = pictured.rollout(pictured.get_state(), actions).rewards
     plain = {k: v for k, v in pictured.get_state().items() if not k.startswith("frames.")}
     assert equal(rewards, env.rollout(plain, actions).rewards)
+
+
+def test_an_environment_that_sees_by_a_camera_rolls_out(monkeypatch):
+    """Its state has readings of the camera, which its candidates need not have."""
+    monkeypatch.setattr(Cameras, "show", lambda *_: 0)
+    env = make("manipulation/reach_site_vision-v0")
+    state, actions = env.get_state(), draw(env, 2, 3)
+    assert any("observables." in name for name in state)
+    found = env.rollout(state, actions).rewards
+    env.set_state(state)
+    assert found[0].tolist() == [env.step(action)[1] for action in actions[0]]
 
 
 def test_groups_roll_out():

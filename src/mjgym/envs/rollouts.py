@@ -22,11 +22,12 @@ from mjgym.envs.observations import Observations
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import refuse_closed
 from mjgym.loop.episode import Episodes, Step
-from mjgym.loop.states import FRAMES, ID, check_state
+from mjgym.loop.states import FRAMES, ID, READINGS, check_state
 from mjgym.sim.batched import require_room
 from mjgym.task import Task
 
 RNG = "rng"  # entry of a state
+SEEN = (FRAMES, READINGS)  # beginnings of entries that candidates lack whom nobody observes
 KEPT = 4  # batches of candidates, of different sizes, that an environment keeps
 
 
@@ -98,7 +99,7 @@ class Candidates:
             for name, value in self.template.items()
         }
         if isinstance(states, dict):
-            states = {k: x for k, x in states.items() if k in current or not k.startswith(FRAMES)}
+            states = {k: x for k, x in states.items() if k in current or not k.startswith(SEEN)}
         checked = check_state(states, current, rows)
         if missing := sorted(current.keys() - checked.keys() - {ID}):
             raise ValueError(
