@@ -453,6 +453,7 @@ TRAINED_SHOTS = {
     "locomotion/ant-run_walls-v0": replace(
         TRAINED, camera=Viewpoint(0, -62, 6.0, (0.8, 0.0, 0.0), ("walker/torso",))
     ),
+    "manipulation/reach_site_features-v0": replace(TRAINED, seed=2, begin=0.0, still=0.4, end=2.0),
 }
 
 # Longer than clips, from the start of an episode.
