@@ -28,7 +28,7 @@ SLOW = 0.5  # CPU s, the goal of a cold start
 
 @dataclass(frozen=True)
 class Row:
-    """What was compiled of an id."""
+    """An id with its compiled hooks, and the time that compiling took."""
 
     id: str
     reason: str  # why nothing is; empty otherwise

@@ -337,8 +337,8 @@ def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> st
                 row = b.add(b.mul(i, times), t)
                 b.call(one, (b.context, worker, data, i, row, steps))
                 ended = b.is_set(b.and_(b.entry(b.pointer("bad"), row, _BYTE), _BYTE(WRONG)))
-                for first in ends:
-                    cell = b.add(b.mul(_LONG(first), b.number("n")), row)
+                for result in ends:
+                    cell = b.add(b.mul(_LONG(result), b.number("n")), row)
                     flag = b.entry(b.pointer("results"), cell, ir.DoubleType())
                     ended = b.or_(ended, b.fcmp_unordered("!=", flag, ir.DoubleType()(0)))
                 b.store(ended, over)
