@@ -22,7 +22,7 @@ SLOTS = {
     for i, name in enumerate(
         (
             *("next", "chunk", "rows", "count", "stepping", "times"),  # parts of the work
-            "stays",  # whether a simulation stays in its MjData between several control steps
+            "stays",  # whether a simulation stays in the thread's MjData for several control steps
             *("substeps", "n", "single"),  # physics steps; rows; whether actions are float32
             *("models", "own", "datas", "warnings", "fields", "arrays", "width"),
             *("memory", "memories", "action", "actions", "results", "shown", "shows"),
@@ -52,7 +52,7 @@ class Order:
         forces: whether forces are computed in every control step.
         shares: whether a batch has one MjData per thread instead of one per simulation: where
             nothing is kept from one control step to the next, it stays in the CPU cache. Several
-            control steps at once always use it.
+            control steps at once use it too, unless fields of the model vary.
     """
 
     splits: bool
@@ -188,8 +188,8 @@ class _Step(_Builder):
         return self.is_set(self.and_(self.load(self._bits, typ=_LONG), _LONG(bit)))
 
     def _write(self) -> None:
-        order, batched = self._order, self.is_set(self.number("states"))
-        batched = self.and_(batched, self.not_(self._stays))
+        order = self._order
+        batched = self.and_(self.is_set(self.number("states")), self.not_(self._stays))
         with self.repeat(self.number("varied")) as k:
             place = self.add(self.mul(self._worker, self.number("varied")), k)
             first, size = self._part("widths", k)
@@ -320,8 +320,7 @@ def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> st
     b = _Builder(module, "run", 1)
     chunk, count, stepping = (b.number(name) for name in ("chunk", "count", "stepping"))
     take, over = b.append_basic_block(), b.alloca(ir.IntType(1))
-    (worker,), times = b.numbers, b.number("times")
-    at_once = b.icmp_signed(">", times, _LONG(1))
+    (worker,), times, stays = b.numbers, b.number("times"), b.is_set(b.number("stays"))
     b.branch(take)
     b.position_at_end(take)
     first = b.atomic_rmw("add", b.at(b.context, SLOTS["next"], _LONG), chunk, "seq_cst")
@@ -331,7 +330,7 @@ def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> st
             place = b.add(first, k)
             i = b.entry(b.pointer("rows"), place, _LONG)
             steps = b.zext(b.icmp_signed("<", place, stepping), _LONG)
-            data = worker if order.shares else b.select(at_once, worker, i)
+            data = worker if order.shares else b.select(stays, worker, i)
             b.store(ir.IntType(1)(0), over)
             with b.repeat(times, lambda: b.not_(b.load(over, typ=ir.IntType(1)))) as t:
                 row = b.add(b.mul(i, times), t)

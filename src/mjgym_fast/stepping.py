@@ -305,7 +305,7 @@ class BatchStepper(Stepper):
         )
         with quiet():
             self._workers()
-        if self._times:  # an MjData has been through other simulations
+        if stays:  # an MjData has been through other simulations
             self._begun[:] = True
         found: Outcome = {
             name: self.results[x.first]

@@ -13,8 +13,10 @@ from helpers.registered import of_each_class
 from helpers.rollouts import equal, row
 from helpers.small_process import run_small
 from mjgym.envs.camera import Cameras
+from mjgym.envs.vector import VectorEnv
 from mjgym.loop.episode import Episodes
 from mjgym.registry import one_agent
+from mjgym.tasks.dmc.walker import Walker
 from mjgym.variation import Normal, Uniform, factor
 from mjgym.variation.noises import additive
 
@@ -136,6 +138,21 @@ def test_rollouts_of_varied_models_are_steps(id):
     masses = batch.get_state()["body_mass"]
     assert not np.array_equal(masses[0], masses[1])
     assert_batch_rolled_out(batch)
+
+
+def test_hooks_between_physics_steps_see_the_candidates_own_model():
+    class Weighed(Walker):
+        """Pushes by a mass that varies."""
+
+        def control(self, v, action):
+            return action * v.body_mass[..., 1:2] / 10
+
+    batch = VectorEnv(Weighed(), CANDIDATES, vary={"body_mass": Uniform(1.0, 20.0)})
+    batch.reset(seed=7)
+    state, actions = batch.get_state(), draw(batch, CANDIDATES, STEPS)
+    found = batch.rollout(state, actions, observations=True)
+    assert_same_outcome(batch.rollout(state, actions), found)
+    batch.close()
 
 
 MASSES = {"body_mass": factor(Uniform(0.8, 1.2))}
