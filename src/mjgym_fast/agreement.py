@@ -1,6 +1,5 @@
 """Comparison of compiled hooks with their NumPy form on this machine."""
 
-import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,6 @@ from mjgym.sim.engine import get_field
 from mjgym.sim.single import Single
 from mjgym_fast.machine_code import BETWEEN, FAILED, FIELD, Outputs, Result
 from mjgym_fast.stepping import Hook, SingleStepper, address
-from mjgym_fast.symbols import FLOAT, SINGLE
 from mjgym_fast.tracing import Entry, Hooks
 
 PROBES = 8  # random states; in the last one no number is finite
@@ -53,8 +51,8 @@ class Agreement(Hooks):
     def _array(self, x: Any, dtype: np.dtype[Any]) -> Any:
         return np.asarray(x).astype(dtype)
 
-    def _action(self, view: Any, size: int, dtype: np.dtype[Any] = FLOAT) -> Any:
-        return self._arrays.action[0, :size].astype(dtype)
+    def _action(self, view: Any, size: int) -> Any:
+        return self._arrays.action[0, :size].copy()
 
     def _compare(self) -> None:
         rng = np.random.default_rng(0)
@@ -74,14 +72,10 @@ class Agreement(Hooks):
                     if name != "time" and hasattr(sample.data, name):
                         getattr(sample.data, name)[...] = np.nan
             view.memory = {name: _perturbed(x, rng) for name, x in memory.items()}
-            dtype = SINGLE if probe % 2 else FLOAT
             action = self._arrays.action
-            action[:] = np.asarray(rng.uniform(-1, 1, action.shape), dtype)
-            single = dtype == SINGLE and "before_single" in self._functions
-            before = functools.partial(self.before, dtype=dtype)
+            action[:] = rng.uniform(-1, 1, action.shape)
             with np.errstate(all="ignore"):
-                self._probe("before_single" if single else "before", before)
-                for name in (*BETWEEN, "after", "observation"):
+                for name in ("before", *BETWEEN, "after", "observation"):
                     self._probe(name, getattr(self, name))
 
     def _compare_starts(self) -> None:

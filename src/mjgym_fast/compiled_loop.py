@@ -23,7 +23,7 @@ SLOTS = {
         (
             *("next", "chunk", "rows", "count", "stepping", "times"),  # parts of the work
             "stays",  # whether a simulation stays in the thread's MjData for several control steps
-            *("substeps", "n", "single"),  # physics steps; rows; whether actions are float32
+            *("substeps", "n"),  # physics steps; rows
             *("models", "own", "datas", "warnings", "fields", "arrays", "width"),
             *("memory", "memories", "action", "actions", "results", "shown", "shows"),
             *("work", "works", "bad"),
@@ -196,11 +196,11 @@ class _Step(_Builder):
             values = self.at(self.entry(self.pointer("values"), k), first)
             self._copy(self.entry(self.pointer("settings"), place), values, size)
         if order.shares:
-            self._before(self._arrays)
+            self._hook("before", self._arrays)
         with self.if_then(batched):
             self._load()
         if not order.shares:
-            self._before(self._fields)
+            self._hook("before")
         with self.if_then(self._holds(TRUE)):
             self._engine("mj_step1")
         self._physics()
@@ -218,17 +218,6 @@ class _Step(_Builder):
             for warning in warnings if order.shares else ():
                 self.store(_INT(0), warning)
         self._hook("after", self._arrays)
-
-    def _before(self, fields: Any) -> None:
-        """Call the hooks before the physics, with the action's dtype."""
-        if "before_single" not in self._hooks:
-            self._hook("before", fields)
-            return
-        with self.if_else(self.is_set(self.number("single"))) as (single, double):
-            with single:
-                self._hook("before_single", fields)
-            with double:
-                self._hook("before", fields)
 
     def _physics(self) -> None:
         order, substeps = self._order, self.number("substeps")
@@ -307,7 +296,7 @@ class _Step(_Builder):
 
 
 def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> str:
-    """The text of `one` (a simulation) and `run` (parts of a batch, until none is left).
+    """The text of `alone` (the only simulation) and `run` (parts of a batch, until none is left).
 
     Args:
         hooks: names of the compiled functions: before, control, substep, forces, after,
@@ -317,6 +306,9 @@ def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> st
     module = ir.Module()
     module.triple = llvm.get_default_triple()
     one = _Step(module, hooks, order).function
+    b = _Builder(module, "alone", 0)
+    b.call(one, (b.context, *[_LONG(0)] * 4, b.number("stepping")))
+    b.ret_void()
     b = _Builder(module, "run", 1)
     chunk, count, stepping = (b.number(name) for name in ("chunk", "count", "stepping"))
     take, over = b.append_basic_block(), b.alloca(ir.IntType(1))

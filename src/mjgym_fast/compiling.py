@@ -57,7 +57,7 @@ class Step:
         )
         ends = [recording.results[x].first for x in ENDS if x in recording.results]
         loop = step_text(recording.functions, self.order, ends)
-        names = ("one", "run", *recording.functions)
+        names = ("alone", "run", *recording.functions)
         self._code = Code(functions, loop, names, engine() or {})
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:

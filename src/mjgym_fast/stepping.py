@@ -2,8 +2,10 @@
 
 import copy
 import ctypes
+import functools
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import mujoco
@@ -20,10 +22,17 @@ from mjgym_fast.tracing import Entry
 from mjgym_fast.workers import Workers
 
 PARTS_PER_THREAD = 8
+TERMS = "terms/"
+OTHERS = Outcome._fields[1:5]
+STEPPING, SUBSTEPS, SHOWN = (SLOTS[name] for name in ("stepping", "substeps", "shown"))
 
 Hook = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6, ctypes.c_int64)
 """A compiled hook: see `mjgym_fast.machine_code.ARGUMENTS`."""
-_One = ctypes.CFUNCTYPE(None, ctypes.c_void_p, *[ctypes.c_int64] * 5)
+_Alone = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+# Half the time of the named tuple's constructor.
+outcome: Callable[[tuple[Any, ...]], Outcome] = functools.partial(tuple.__new__, Outcome)
 
 
 def address(array: np.ndarray) -> int:
@@ -74,7 +83,6 @@ class Stepper:
 
     def __init__(self, step: Any, n: int, lead: tuple[int, ...], workers: int) -> None:
         self._compiled, self._lead = step, lead  # keeps the code alive
-        self._one = _One(step.address("one"))
         self._context = np.zeros(len(SLOTS), dtype=np.int64)
         self._at = address(self._context)
         self._kept: dict[str, Any] = {}
@@ -84,8 +92,13 @@ class Stepper:
         self.entries = {name: self.part(entry) for name, entry in recording.memory.items()}
         self._views = dict(self.entries)
         self._spec = recording.results
-        self._names = [name[6:] for name in recording.results if name.startswith("terms/")]
-        self._scalar = all(not entry.shape for entry in recording.results.values())
+        self._terms = {
+            name.removeprefix(TERMS): entry
+            for name, entry in self._spec.items()
+            if name.startswith(TERMS)
+        }
+        self._has_terms = "terms" in recording.hooks
+        self._others = [self._spec.get(name) for name in OTHERS]
         self._lay_out(())
         self.work = np.zeros((workers, max(1, step.work)))
         self.starts = "initialize" in step.hooks
@@ -117,6 +130,7 @@ class Stepper:
         self._times, self.results = times, np.zeros((count, *lead))
         self.action = np.zeros((*lead, self._compiled.width))
         self._actions = self.action if self._lead else self.action[0]
+        self._shape = self._actions.shape
         self._bad = np.zeros(lead, dtype=np.uint8)
         self._set(
             n=self._bad.size, times=math.prod(times), action=self.action, results=self.results,
@@ -146,13 +160,11 @@ class Stepper:
                 if view.memory[name] is not entry:
                     entry[...] = view.memory[name]
             self._views = view.memory = dict(self.entries)
-        if action.shape != self._actions.shape:
-            wanted = self._actions.shape
-            raise ValueError(f"control: expected shape {wanted}, got {action.shape}")
+        if action.shape != self._shape:
+            raise ValueError(f"control: expected shape {self._shape}, got {action.shape}")
         self._actions[...] = action
         context = self._context
-        context[SLOTS["single"]] = action.dtype == np.float32
-        context[SLOTS["substeps"]], context[SLOTS["shown"]] = n, target
+        context[SUBSTEPS], context[SHOWN] = n, target
 
 
 class SingleStepper(Stepper):
@@ -167,7 +179,11 @@ class SingleStepper(Stepper):
 
     def __init__(self, step: Any, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         super().__init__(step, 1, (), 1)
+        self._alone = _Alone(step.address("alone"))
         self.fields = field_addresses(data, model, step.fields)
+        self._numbers = self.results[:, 0]
+        self._scalar = all(not entry.shape for entry in self._spec.values())
+        self._choose = operator.itemgetter(*[-1 if x is None else x.first for x in self._others])
         self._kept["simulations"] = model, data
         self._set(
             models=_addresses([model._address]), datas=_addresses([data._address]),
@@ -180,23 +196,25 @@ class SingleStepper(Stepper):
     ) -> Outcome:
         """Make a control step of n physics steps, or only observe."""
         self._begin(view, action, n, target)
-        self._one(self._at, 0, 0, 0, 0, where is None or bool(where))
-        numbers = self.results[:, 0]
-        found: Outcome
+        self._context[STEPPING] = where is None or bool(where)
+        self._alone(self._at)
         if self._scalar:
-            values = numbers.tolist()
-            found = dict(zip(self._spec, values, strict=False))
-            found["terms"] = dict(zip(self._names, values, strict=False))
+            values = self._numbers.tolist()
+            terms = dict(zip(self._terms, values, strict=False))
+            values.append(None)
+            others = self._choose(values)
         else:
-            found = {
-                name: numbers[x.first : x.first + x.size].reshape(x.shape).copy()
-                for name, x in self._spec.items()
-            }
-            found["terms"] = {name: found[f"terms/{name}"] for name in self._names}
-        bits = int(self._bad[0])
-        found["diverged"] = np.True_ if bits & NO_STATE else None
-        found["not_finite"] = np.True_ if bits & NOT_FINITE else None
-        return found
+            terms = {name: self._result(entry) for name, entry in self._terms.items()}
+            others = tuple(map(self._result, self._others))
+        bits = self._bad.item()
+        diverged = np.True_ if bits & NO_STATE else None
+        not_finite = np.True_ if bits & NOT_FINITE else None
+        return outcome((terms if self._has_terms else None, *others, diverged, not_finite))
+
+    def _result(self, x: Entry | None) -> Array | None:
+        if x is None:
+            return None
+        return self._numbers[x.first : x.first + x.size].reshape(x.shape).copy()
 
 
 class BatchStepper(Stepper):
@@ -307,21 +325,21 @@ class BatchStepper(Stepper):
             self._workers()
         if stays:  # an MjData has been through other simulations
             self._begun[:] = True
-        found: Outcome = {
-            name: self.results[x.first]
-            if not x.shape
-            else np.moveaxis(self.results[x.first : x.first + x.size], 0, -1).reshape(
-                *self._bad.shape, *x.shape
-            )
-            for name, x in self._spec.items()
-        }
-        found["terms"] = {name: found[f"terms/{name}"] for name in self._names}
-        found["diverged"] = found["not_finite"] = None
+        terms = {name: self._result(entry) for name, entry in self._terms.items()}
+        bad: list[Array | None] = [None, None]
         if np.count_nonzero(self._bad):
-            for name, bits in (("diverged", NO_STATE), ("not_finite", NOT_FINITE)):
-                mask = (self._bad & bits) != 0
-                found[name] = mask if mask.any() else None
-        return found
+            masks = [(self._bad & bits) != 0 for bits in (NO_STATE, NOT_FINITE)]
+            bad = [mask if mask.any() else None for mask in masks]
+        others = map(self._result, self._others)
+        return outcome((terms if self._has_terms else None, *others, *bad))
+
+    def _result(self, x: Entry | None) -> Array | None:
+        if x is None:
+            return None
+        if not x.shape:
+            return self.results[x.first]
+        cells = np.moveaxis(self.results[x.first : x.first + x.size], 0, -1)
+        return cells.reshape(*self._bad.shape, *x.shape)
 
     def close(self) -> None:
         """Stop the threads, and let go of the batch's arrays."""

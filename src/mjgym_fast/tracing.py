@@ -307,18 +307,14 @@ class Hooks:
         """A hook's result as an array of a dtype."""
         raise NotImplementedError
 
-    def _action(self, view: Any, size: int, dtype: np.dtype[Any] = FLOAT) -> Any:
+    def _action(self, view: Any, size: int) -> Any:
         """The first numbers of the action."""
         raise NotImplementedError
 
-    def before(self, view: Any, dtype: np.dtype[Any]) -> Outputs:
-        """Run `before_step`, and `control` unless that runs before each physics step.
-
-        Args:
-            dtype: dtype of the action.
-        """
+    def before(self, view: Any) -> Outputs:
+        """Run `before_step`, and `control` unless that runs before each physics step."""
         task, outputs, reasons = self._task, Outputs(), self.recording.reasons
-        action = self._action(view, len(task.actions(self._model)), dtype)
+        action = self._action(view, len(task.actions(self._model)))
         before = self._try(
             "before_step", lambda: self._written(view, task.before_step(view, action), outputs)
         )
@@ -495,14 +491,15 @@ class Recorder(Hooks):
     def _array(self, x: Any, dtype: np.dtype[Any]) -> Any:
         return symbols(converted(NAMESPACE.asarray(x), dtype), dtype)
 
-    def _action(self, view: Any, size: int, dtype: np.dtype[Any] = FLOAT) -> Any:
-        return inputs(view._trace, "action", "", np.zeros(size, dtype))
+    def _action(self, view: Any, size: int) -> Any:
+        return inputs(view._trace, "action", "", np.zeros(size))
 
     def _record(self) -> None:
         recording, known = self.recording, set(self.recording.reasons)
-        self._record_before()
-        if recording.reasons.keys() - known:  # what failed for one dtype is left out of both
-            self._record_before()
+        self._note("before", self.before, self._view(between=True))
+        if recording.reasons.keys() - known:  # anew, without what has failed
+            self._note("before", self.before, self._view(between=True))
+        recording.hooks -= recording.reasons.keys()
         if self._often:
             self._note("control", self.control, self._view(between=True))
         self._note("substep", self.substep, self._view())
@@ -539,15 +536,6 @@ class Recorder(Hooks):
         if outputs is not None:
             self.recording.functions["start"], self.recording.draws = outputs, rng.draws
 
-    def _record_before(self) -> None:
-        for name, dtype in (("before", FLOAT), ("before_single", SINGLE)):
-            work = functools.partial(self.before, dtype=dtype)
-            self._note(name, work, self._view(between=True))
-        recording = self.recording
-        recording.hooks -= recording.reasons.keys()
-        if _widens(recording.functions.get("before_single", Outputs())):
-            recording.functions.pop("before_single", None)  # both are the same
-
     def _note(self, name: str, work: Callable[[Any], Outputs], view: TracedView) -> None:
         self.recording.functions.pop(name, None)
         if (outputs := work(view)).results:
@@ -563,12 +551,6 @@ def _condition(x: Any) -> Any:
 
 def _not_finite(numbers: Any) -> Any:
     return _condition(np.isnan(np.sum(numbers * 0.0)))
-
-
-def _widens(outputs: Outputs) -> bool:
-    """True if nothing is computed in float32, so that float64 actions give the same numbers."""
-    single = [x for x in outputs.symbols if x.dtype == SINGLE]
-    return all(x.operation == "input" for x in single)
 
 
 def places(recording: Recording) -> tuple[tuple[str, ...], dict[Any, Place]]:

@@ -26,7 +26,7 @@ from mjgym.task import Arrays, Task, registrations
 from mjgym.task.models import compile_model
 from mjgym.util.processes import allowed_cores
 
-_FLAGS = np.array(False), np.array(True)  # copying is faster than creating arrays
+_FLAG = np.array(False).copy, np.array(True).copy  # copying is faster than creating arrays
 
 
 class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
@@ -130,7 +130,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
         except WRONG_RESULT as error:
             episodes.name_culprit(error, action)
             raise
-        info: dict[str, Any] = {"diverged": _FLAGS[diverged is not None].copy()}
+        info: dict[str, Any] = {"diverged": _FLAG[diverged is not None]()}
         if diverged is not None:
             self._observations.take_back()
         else:
@@ -141,8 +141,8 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             if self._reported:
                 info.update(self._report())
             if success is not None:
-                info["success"] = _FLAGS[bool(success)].copy()
-                info["success_once"] = _FLAGS[bool(episodes.success_once)].copy()
+                info["success"] = _FLAG[bool(success)]()
+                info["success_once"] = _FLAG[bool(episodes.success_once)]()
             if self.render_mode == "human":
                 self.render()
         last = copy_observation(self._observations.present)

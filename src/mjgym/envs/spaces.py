@@ -18,6 +18,7 @@ from mjgym.util.values import unmasked
 
 MODES = ("flat", "dict", "pixels", "flat+pixels", "dict+pixels", "goal")
 DTYPES = ("float32", "float64")
+_DOUBLE = np.dtype(np.float64)
 
 
 def action_space(actions: Sequence[Action]) -> gymnasium.spaces.Box:
@@ -45,7 +46,7 @@ def check_action(action: Any, shape: tuple[int, ...], first: int = 0) -> np.ndar
         raise ValueError(f"action: expected shape {shape}, got {array.shape}")
     if array.dtype.kind not in "fiu":
         raise ValueError(f"action: expected real numbers, got dtype {array.dtype}")
-    array = np.ascontiguousarray(array, np.float64)  # numbers step alike in any type and order
+    array = array.astype(_DOUBLE, "C")  # numbers step alike in any type and order
     if not all_finite(array):
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
         where = f"index {index[-1]}"

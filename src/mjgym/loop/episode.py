@@ -19,6 +19,7 @@ An episode begins with `initialize`, `memory`, `observation`.
 """
 
 import functools
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, NoReturn
 
@@ -137,6 +138,7 @@ class Episodes:
         self.has_goal, self.redraws = bound.has_goal, 0 if raises else REDRAWS
         self._in_parts = "substep" in self._defined or self.task.control_every_substep
         self._redraws_forces = draws is not None and draws.redraws
+        self._whole = False  # whether all hooks of a control step are compiled
         self._streams_seeded = np.zeros(self.simulation.n, dtype=bool)
         self._reseeded = np.zeros(self.simulation.n, dtype=bool)  # since the last start
         lead, xp = self.view.lead, self.view.xp
@@ -158,6 +160,7 @@ class Episodes:
         step = self.task.compiled_step(self._dtype, self.goals, self.simulation.varied)
         if not isinstance(step, str):
             self.simulation.compile(step)
+            self._whole = step.reasons.keys() <= {"initialize"} and not self._redraws_forces
         return step
 
     @property
@@ -167,7 +170,7 @@ class Episodes:
 
     def run_in_numpy(self, reason: str) -> None:
         """Run all hooks in NumPy from now on, e.g. to collect warnings."""
-        self.__dict__["_compiled"] = reason
+        self.__dict__["_compiled"], self._whole = reason, False
 
     @property
     def in_numpy(self) -> dict[str, str]:
@@ -296,30 +299,33 @@ class Episodes:
             where: mask of the simulations that step, bool of shape lead; None for all. For the
                 others, only `Step.diverged` is meaningful: whether their start is not finite.
         """
+        if self._whole and self.target:
+            return self._step_whole(action, where)
         task, view, defined = self.task, self.view, self._defined
         compiled = frozenset[str]() if isinstance(self._compiled, str) else self._compiled.hooks
         if self._redraws_forces:
             self._redraw_forces(where)
         if "before_step" in defined and "before_step" not in compiled:
             self._take_over(task.before_step(view, action), where)
-        found = self._move(action, where, compiled)
-        self.not_finite, diverged = found["not_finite"], found["diverged"]
+        terms, reward, terminated, truncated, success, diverged, self.not_finite = self._move(
+            action, where, compiled
+        )
         self.steps = self.steps + 1 if where is None else self.steps + where
-        terms = found["terms"] if "terms" in compiled else task.terms(view)
-        if "reward" in compiled:
-            reward = found["reward"]
-        else:
+        if terms is None:
+            terms = task.terms(view)
+        if reward is None:
             reward = self.reward(terms)
             diverged = self._with_bad_rewards(reward, diverged, where)
         self.rewards = reward if where is None else self._where(where, reward, self.rewards)
-        terminated = found["terminated"] != 0 if "terminated" in compiled else task.terminated(view)
-        truncated = found["truncated"] != 0 if "truncated" in compiled else task.truncated(view)
-        if self._max_steps is not None:
-            truncated = (self.steps >= self._max_steps) | truncated
-        success: Array | None = None
-        if self.has_goal:
-            goal = self.goals or task
-            success = found["success"] != 0 if "success" in compiled else goal.success(view)
+        terminated = task.terminated(view) if terminated is None else terminated != 0
+        truncated = task.truncated(view) if truncated is None else truncated != 0
+        truncated = self._limited(truncated, self.steps)
+        if not self.has_goal:
+            success = None
+        elif success is None:
+            success = (self.goals or task).success(view)
+        else:
+            success = success != 0
         if "update" in defined and "update" not in compiled:
             self._remember(task.update(view), where)
         if self.sensing is not None:
@@ -329,13 +335,29 @@ class Episodes:
     @property
     def runs_whole(self) -> bool:
         """True if `run` makes the same steps as `step`: all hooks are compiled."""
-        step = self._compiled
-        return (
-            not isinstance(step, str)
-            and step.reasons.keys() <= {"initialize"}
-            and self.target != 0
-            and not self._redraws_forces
-        )
+        return not self.uncompiled and self._whole and self.target != 0
+
+    def _step_whole(self, action: Array, where: Array | None) -> Step:
+        """Make a control step of which all hooks are compiled."""
+        found = self.simulation.step_compiled(action, self.substeps, where, self.target)
+        self.seen, self.not_finite = True, found.not_finite
+        self.steps = self.steps + 1 if where is None else self.steps + where
+        reward = found.reward
+        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
+        return self._outcome(found, self.steps)
+
+    def _outcome(self, found: Outcome, steps: Array) -> Step:
+        """The result of compiled steps, after which as many have been made."""
+        terms, reward, terminated, truncated, success, diverged, _ = found
+        truncated = self._limited(truncated != 0, steps)
+        success = success != 0 if self.has_goal else None
+        return _step_of((terms, reward, terminated != 0, truncated, success, diverged))
+
+    def _limited(self, truncated: Array, steps: Array) -> Array:
+        if self._max_steps is None:
+            return truncated
+        over = steps >= self._max_steps
+        return over if truncated is False else over | truncated
 
     def run(self, actions: Array) -> Step:
         """Make T control steps in each simulation of a batch, until its episode ends.
@@ -347,17 +369,10 @@ class Episodes:
             Arrays (n, T, ...), which mean nothing after the end.
         """
         found = self.simulation.step_compiled(actions, self.substeps, None, self.target)
-        terminated, truncated = found["terminated"] != 0, found["truncated"] != 0
-        if self._max_steps is not None:
-            times = self.steps[:, None] + np.arange(1, 1 + actions.shape[1])
-            truncated = (times >= self._max_steps) | truncated
-        diverged = found["diverged"]
-        if found["not_finite"] is not None:
-            diverged = found["not_finite"] if diverged is None else diverged | found["not_finite"]
-        if diverged is not None:
-            terminated, truncated = terminated & ~diverged, truncated | diverged
-        success = found["success"] != 0 if self.has_goal else None
-        return Step(found["terms"], found["reward"], terminated, truncated, success, diverged)
+        times = self.steps[:, None] + np.arange(1, 1 + actions.shape[1])
+        step = self._outcome(found, times)
+        bad = [x for x in (step.diverged, found.not_finite) if x is not None]
+        return self._cut_off(step, functools.reduce(operator.or_, bad)) if bad else step
 
     def _move(self, action: Array, where: Array | None, compiled: frozenset[str]) -> Outcome:
         """Run the physics, and the hooks around it that are compiled."""
@@ -377,7 +392,7 @@ class Episodes:
         if self._bound.forces_sometimes:
             due = self._per_simulation(task.current_forces(view))
             simulation.update_forces(due if where is None else due & where)
-        return {"diverged": simulation.diverged(), "not_finite": None}
+        return Outcome(diverged=simulation.diverged())
 
     def conclude(self, step: Step, bad: Array | None = None, where: Array | None = None) -> Step:
         """Complete the result of `step`: truncate diverged episodes and latch success.
@@ -398,12 +413,21 @@ class Episodes:
         if diverged is None:
             return step
         self.refuse(diverged)
-        finite, xp = ~diverged, self.view.xp
+        xp = self.view.xp
         reward = xp.broadcast_to(xp.asarray(reward), self._bound.reward_shape)
-        reward = zero_unless(finite, reward)
-        terminated = self._per_simulation(terminated) & finite
-        truncated = self._per_simulation(truncated) | diverged
-        return _step_of((terms, reward, terminated, truncated, success, diverged))
+        terminated, truncated = map(self._per_simulation, (terminated, truncated))
+        step = Step(terms, reward, terminated, truncated, success, diverged)
+        return self._cut_off(step, diverged)
+
+    def _cut_off(self, step: Step, diverged: Array) -> Step:
+        """The result of steps that a mask of the simulations has not survived."""
+        finite = ~diverged
+        return step._replace(
+            reward=zero_unless(finite, step.reward),
+            terminated=step.terminated & finite,
+            truncated=step.truncated | diverged,
+            diverged=diverged,
+        )
 
     def _redraw_forces(self, where: Array | None) -> None:
         assert self._draws is not None

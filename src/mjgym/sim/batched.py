@@ -184,7 +184,8 @@ class Batched:
         found = stepper.advance(self.view, action, where, n, target)
         if (bad := self.diverged()) is not None:  # in a state that was written
             bad = np.reshape(bad, (-1, *[1] * (action.ndim - 2)))
-            found["diverged"] = bad if found["diverged"] is None else found["diverged"] | bad
+            diverged = bad if found.diverged is None else found.diverged | bad
+            found = found._replace(diverged=diverged)
         return found
 
     def _keep_watched(self) -> None:

@@ -7,7 +7,7 @@ hooks; it is found by its entry point.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import mujoco
 import numpy as np
@@ -16,10 +16,24 @@ from mjgym.arrays import Array
 from mjgym.sim.views import View
 from mjgym.util import plugins
 
-Outcome = dict[str, Any]
-"""Results of a compiled step, each of shape lead: those of the hooks after the physics by name, and
-"diverged" and "not_finite", masks of simulations whose state or reward, or whose observation, is
-not finite; None if there are none."""
+
+class Outcome(NamedTuple):
+    """Results of a compiled step, numbers of shape lead; None for hooks that it does not compute.
+
+    Attributes:
+        terms: the reward's factors by name.
+        terminated: 0 where the task goes on; so for `truncated` and `success`.
+        diverged: mask of simulations whose state or reward is not finite; None if all are.
+        not_finite: mask of observations that are not finite; None if all are.
+    """
+
+    terms: dict[str, Array] | None = None
+    reward: Array | None = None
+    terminated: Array | None = None
+    truncated: Array | None = None
+    success: Array | None = None
+    diverged: Array | None = None
+    not_finite: Array | None = None
 
 
 Generator = Callable[[int], np.random.Generator]
