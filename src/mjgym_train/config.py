@@ -345,14 +345,13 @@ class OfflineReplaySettings(OfflineSettings):
 
 
 @dataclass(frozen=True)
-class CloningConfig(OfflineSettings, EncoderSettings, Config):
-    """Settings of behaviour cloning."""
+class CloningSettings(EncoderSettings, Config):
+    """Settings of supervised learning of actions."""
 
     output: Literal["deterministic", "gaussian", "mixture"] = fixed("deterministic")
     modes: Count = fixed(5)  # of a mixture
     chunk: Count = fixed(8)  # actions predicted at once, including the current one
     ensembling: NotNegative = fixed(0.01)  # m of exp(-m i), the weights of earlier predictions
-    normalize_actions: bool = fixed(True)  # to their range in the dataset
     batch_size: Count = 256
     learning_rate: Positive = 1e-3
     learning_rate_left: Share = 0.0  # the last updates make it precise
@@ -362,6 +361,32 @@ class CloningConfig(OfflineSettings, EncoderSettings, Config):
         super().__post_init__()
         if self.output == "mixture":
             Bounds(2).check("modes", self.modes)
+
+
+@dataclass(frozen=True)
+class CloningConfig(OfflineSettings, CloningSettings):
+    """Settings of behaviour cloning."""
+
+    normalize_actions: bool = fixed(True)  # to their range in the dataset
+
+
+@dataclass(frozen=True)
+class DAggerConfig(CloningSettings):
+    """Settings of DAgger."""
+
+    num_envs: Count = fixed(32)
+    buffer_size: Count = fixed(1_000_000)  # steps
+    keep_buffer: bool = True  # in checkpoints; otherwise a resumed run refills it
+    learning_starts: Count = 10_000  # steps led by the script before the first update
+    led: Share = 0.1  # of the later episodes, which the script leads
+    noise: Share = 0.2  # deviation of its actions where it leads, in half ranges
+    updates_per_step: Positive = 0.03
+    chunk: Count = fixed(1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.action_repeat > 1:
+            raise ConfigError("action_repeat: a script acts in each control step")
 
 
 @dataclass(frozen=True)

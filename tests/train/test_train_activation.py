@@ -21,7 +21,7 @@ NAMES = typing.get_args(typing.get_type_hints(config.Config)["activation"])
 SIZE, ACTIONS = 5, 3
 LOW, HIGH = np.array([-1, 0, -3], np.float32), np.array([1, 5, 2], np.float32)
 X = np.concatenate([np.linspace(-6, 6, 201), [-200, 200]]).astype(np.float32)
-FROM_LEARNING = ("td3", "ddpg", "d4pg", "sac", "ppo", "a2c", "td3_bc", "iql", "bc")
+FROM_LEARNING = ("td3", "ddpg", "d4pg", "sac", "ppo", "a2c", "td3_bc", "iql", "bc", "dagger")
 
 
 def made(algorithm: str, *settings: str):

@@ -9,6 +9,7 @@ import numpy as np
 from mjgym.datasets.recorder import SUCCESS
 from mjgym.datasets.recording import Episode, Recording
 from mjgym.envs.observations import take
+from mjgym.policies.network import begin, tell
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def attempts(
     Args:
         envs: a vector environment of this package with `autoreset_mode="Disabled"`.
         policy: from the observation's entries by name, in double precision, to actions; it may have
-            `restart(where)`, called with a mask of new episodes.
+            `restart(where)`, called with a mask of new episodes, and `executed(action)`.
         after: control steps after success.
         noise: standard deviation of the action noise, relative to half the range; drawn from the
             seed of each episode.
@@ -64,6 +65,8 @@ def attempts(
             draws = np.stack([each.normal(size=space.shape) for each in generators])
             perturbed = intended + noise * (space.high - space.low) / 2 * draws
         executed = _within(space, perturbed)
+        tell(policy, executed)
+        tell(policy, executed)
         labels = executed if actions == "executed" else _within(space, intended)
         observation, rewards, terminations, truncations, infos = envs.step(executed)
         successes = np.asarray(infos.get(SUCCESS, np.zeros(count, dtype=bool)))
@@ -92,8 +95,7 @@ def attempts(
             recordings[i] = Recording(take(observation, i), int(seeds[i]))
             generators[i] = _generator(seeds[i])
         held[ended] = 0
-        if hasattr(policy, "restart"):
-            policy.restart(ended)
+        begin(policy, ended)
         while due in finished:
             yield finished.pop(due)
             due += 1

@@ -51,6 +51,12 @@ def begin(policy: Any, where: np.ndarray | None = None) -> None:
         policy.begin()
 
 
+def tell(policy: Any, action: np.ndarray) -> None:
+    """Tell a policy what was executed instead of its last action, if it has a method `executed`."""
+    if hasattr(policy, "executed"):
+        policy.executed(action)
+
+
 GOAL_ENTRIES = (OBSERVED, ACHIEVED, DESIRED)
 
 

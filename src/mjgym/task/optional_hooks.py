@@ -180,6 +180,7 @@ class OptionalHooks(Fields):
     def scripted_policy(self) -> Callable[[Any], Any] | None:
         """A scripted policy from observation entries by name, (..., k) each, to the action.
 
-        None by default. A policy with memory has a method `restart`.
+        None by default. A policy with memory has a method `restart`, of a mask of environments or
+        None for all; one that needs to know what was done in place of its action, `executed`.
         """
         return None

@@ -143,9 +143,19 @@ class Collector:
             return None
         return rows if len(shape) == 3 else rows.astype(np.float32)
 
+    def scaled(self, action: Tensor) -> Tensor:
+        """Actions of the task for those within -1 and 1."""
+        return self._low + (action + 1) / 2 * self._range
+
+    def within(self, actions: np.ndarray) -> Tensor:
+        """The task's actions within -1 and 1."""
+        width = np.where(self.high > self.low, self.high - self.low, 1.0)
+        within = np.clip(2 * (actions - self.low) / width - 1, -1, 1)
+        return torch.from_numpy(within.astype(np.float32))
+
     def step(self, action: Tensor) -> Transition:
         """One decision in all sub-environments, (n, action size); ended episodes are reset."""
-        scaled = self._low + (action + 1) / 2 * self._range
+        scaled = self.scaled(action)
         batch = scaled if self._gives_tensors else scaled.cpu().numpy()
         now, following, rewards, terminated, self.diverged, ended = self._repeated(batch)
         if self._config.history_actions:

@@ -4,7 +4,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import gymnasium
 import numpy as np
@@ -33,6 +33,13 @@ class Chunks:
     observation: Tensor
     action: Tensor  # (B, chunk, action size), within -1 and 1, from the current one on
     there: Tensor  # (B, chunk) bool, whether the episode extends so far
+
+
+class Chunked(Protocol):
+    """What behaviour cloning draws its batches from."""
+
+    def chunks(self, count: int, history: int, chunk: int) -> Chunks:
+        """Chunks at uniformly drawn steps, with replacement."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +190,7 @@ def check(about: datasets.About, config: Config, collector: Collector) -> None:
 def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrations:
     """Episodes as tensors, for the observations and actions of a collector."""
     columns: dict[str, list[np.ndarray]] = {}
-    low, high = collector.low, collector.high
+    numbers = len(collector.low)
     for k, episode in enumerate(episodes):
         steps = len(episode)
         seen = collector.observed(episode.observations)
@@ -193,19 +200,18 @@ def of_episodes(episodes: Iterable[Episode], collector: Collector) -> Demonstrat
                 f" {_described(collector.envs.single_observation_space)}"
             )
         actions = np.asarray(episode.actions)
-        if actions.shape != (steps, len(low)):
+        if actions.shape != (steps, numbers):
             raise DemonstrationError(
                 f"episode {k} has actions of {actions.shape[-1]} numbers, the task here of"
-                f" {len(low)}"
+                f" {numbers}"
             )
         for name, values in (("observations", seen), ("actions", actions)):
             if values.dtype.kind == "f" and not np.isfinite(values).all():
                 raise DemonstrationError(f"episode {k} has {name} that are not finite")
-        width = np.where(high > low, high - low, 1.0)
         step = {
             "observation": seen[:-1],
             "following": seen[1:],
-            "action": np.clip(2 * (actions - low) / width - 1, -1, 1).astype(np.float32),
+            "action": collector.within(actions).numpy(),
             "reward": np.asarray(episode.rewards, np.float32),
             "success": np.asarray(episode.successes, bool),
             "terminated": np.asarray(episode.terminations, bool),

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from mjgym.policies.run_errors import ConfigError
-from mjgym_train.config import Config, OfflineSettings, OffPolicyConfig
+from mjgym_train.config import Config, DAggerConfig, OfflineSettings, OffPolicyConfig
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms import members
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
+from mjgym_train.learn.dagger import DAggerTrainer
 from mjgym_train.learn.off_policy import OffPolicyTrainer
 from mjgym_train.learn.offline import OfflineTrainer
 from mjgym_train.learn.on_policy import OnPolicyTrainer
@@ -35,6 +36,8 @@ def make_trainer(
     trainer: Any = OffPolicyTrainer if issubclass(algorithm, OffPolicyAgent) else OnPolicyTrainer
     if isinstance(config, OfflineSettings):
         trainer = OfflineTrainer
+    elif isinstance(config, DAggerConfig):
+        trainer = DAggerTrainer
     elif not issubclass(algorithm, OffPolicyAgent | OnPolicyAgent):
         raise ConfigError(
             f"algorithm: {config.algorithm} is a subclass of neither OffPolicyAgent nor"

@@ -9,6 +9,7 @@ from mjgym.rewards import small_control, tolerance
 from mjgym.rotations import norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Array, Arrays, GoalTask, register
+from mjgym.tasks.dmc.adaptive_push import AdaptivePush
 
 TARGET_RADIUS = 0.015  # m
 LARGEST_COSINE = 0.9  # of the two drawn directions, which must not be nearly parallel
@@ -83,3 +84,6 @@ class UnknownDirections(PointMass):
         # Coefficients of the tendons that the motors pull: x and y of one, then of the other.
         v.wrap_prm[:2] = first
         v.wrap_prm[2:] = second
+
+    def scripted_policy(self) -> AdaptivePush:
+        return AdaptivePush()

@@ -20,6 +20,7 @@ ALGORITHMS = {
     "a3c": "A3C",
     "reinforce": "Reinforce",
     "bc": "BC",
+    "dagger": "DAgger",
     "td3_bc": "TD3BC",
     "iql": "IQL",
 }

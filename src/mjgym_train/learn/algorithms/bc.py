@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from mjgym.policies.network import Policy
-from mjgym_train.config import CloningConfig
+from mjgym_train.config import CloningConfig, CloningSettings
 from mjgym_train.learn.algorithms.agent import Agent, Metrics
 from mjgym_train.learn.collector import Size
-from mjgym_train.learn.demonstrations import Chunks, Demonstrations
+from mjgym_train.learn.demonstrations import Chunked, Chunks, Demonstrations
 from mjgym_train.learn.networks import arrays, perceptron
 from mjgym_train.learn.pictures import random_shift
 
@@ -34,13 +34,13 @@ SMALLEST = 1e-3  # share of the action range below which an action is constant
 class BC(Agent):
     """The agent of behaviour cloning, which the module describes."""
 
-    Config: ClassVar[type[CloningConfig]] = CloningConfig
-    config: CloningConfig
-    demonstrations: Demonstrations
+    Config: ClassVar[type[CloningSettings]] = CloningConfig
+    config: CloningSettings
+    demonstrations: Chunked
     action_low: Tensor
     action_high: Tensor
 
-    def __init__(self, config: CloningConfig, observation_size: Size, action_size: int) -> None:
+    def __init__(self, config: CloningSettings, observation_size: Size, action_size: int) -> None:
         super().__init__(config, observation_size, action_size)
         self.register_buffer("action_low", -torch.ones(action_size))
         self.register_buffer("action_high", torch.ones(action_size))
@@ -67,6 +67,7 @@ class BC(Agent):
 
     def learn_from(self, demonstrations: Demonstrations) -> None:
         self.demonstrations = demonstrations
+        assert isinstance(self.config, CloningConfig)
         if self.config.normalize_actions:
             self.action_low, self.action_high = demonstrations.action.aminmax(dim=0)
 

@@ -1,0 +1,100 @@
+"""The training loop of DAgger: act, ask the script, learn."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from mjgym.policies.network import begin, tell
+from mjgym.policies.run_errors import ConfigError
+from mjgym_train.config import DAggerConfig
+from mjgym_train.learn.algorithms.dagger import DAgger
+from mjgym_train.learn.buffer import ReplayBuffer
+from mjgym_train.learn.demonstrations import Chunks
+from mjgym_train.learn.trainer import Trainer
+
+
+class Labels(ReplayBuffer):
+    """Steps of the learner with the script's actions in place of its own."""
+
+    def chunks(self, count: int, history: int, chunk: int) -> Chunks:
+        """Chunks at uniformly drawn steps, with replacement."""
+        time, env = self._places(count)
+        oldest = self._added - min(self._added, self._length)
+        ahead = torch.arange(chunk)
+        rows = self._rows((time[:, None] + ahead).clamp_max(self._added - 1), env[:, None])
+        age = self._arrays["age"]
+        there = age[rows] == age[rows[:, :1]] + ahead
+        observation = self._past(time, env, oldest, history)
+        return Chunks(observation, self._arrays["action"][rows], there)
+
+
+class DAggerTrainer(Trainer):
+    """A run of DAgger; see `Trainer`.
+
+    The script leads all first episodes, and some of the later ones.
+
+    Raises:
+        ConfigError: the task has no scripted policy.
+    """
+
+    config: DAggerConfig
+    agent: DAgger
+
+    def prepare(self) -> None:
+        config, collector = self.config, self.collector
+        try:
+            self.script: Any = collector.envs.unwrapped.task.scripted_policy()
+        except ValueError as error:
+            raise ConfigError(f"id: {config.id}: {error}") from None
+        if self.script is None:
+            raise ConfigError(f"id: {config.id} has no scripted policy to learn from")
+        sizes = config.num_envs, collector.observation_size, len(collector.low)
+        self.buffer = Labels(config.buffer_size, *sizes, history=config.history)
+        self.agent.demonstrations = self.buffer
+        self.led = torch.ones(config.num_envs, dtype=torch.bool)
+        self.owed = 0.0  # updates
+
+    def step(self) -> None:
+        config, collector = self.config, self.collector
+        label = collector.within(np.asarray(self.script(collector.envs.unwrapped.observe())))
+        action = label + config.noise * torch.randn_like(label)
+        if not self.led.all():
+            action = torch.where(self.led[:, None], action, self.agent.act(collector.stack))
+        action = action.clamp(-1, 1)
+        tell(self.script, collector.scaled(action).numpy())
+        transition = self.interact(action)
+        self.buffer.add(**{**vars(transition), "action": label})
+        starts = self.env_step >= config.learning_starts
+        if transition.ended.any():
+            begin(self.script, transition.ended.numpy())
+            drawn = torch.rand(config.num_envs) < (config.led if starts else 1.0)
+            self.led = torch.where(transition.ended, drawn, self.led)
+        if not starts:
+            return
+        self.owed += config.updates_per_step * config.num_envs
+        count = int(self.owed)
+        self.owed -= count
+        for _ in range(count):
+            self.note(self.agent.update())
+        self.updates += count
+
+    def state(self) -> dict[str, Any]:
+        buffer = self.buffer.state_dict() if self.config.keep_buffer else None
+        memory = {name: torch.as_tensor(x) for name, x in _memory(self.script).items()}
+        own = {"led": self.led, "owed": self.owed, "buffer": buffer, "script": memory}
+        return {**super().state(), **own}
+
+    def load_state(self, state: dict[str, Any]) -> None:
+        super().load_state(state)
+        self.led, self.owed = state["led"], state["owed"]
+        if state["buffer"] is not None:
+            self.buffer.load_state_dict(state["buffer"])
+        for name, value in state["script"].items():
+            setattr(self.script, name, value.numpy())
+
+
+def _memory(script: Any) -> dict[str, np.ndarray]:
+    """What a script has noted of the episodes."""
+    return {name: x for name, x in vars(script).items() if isinstance(x, np.ndarray)}
