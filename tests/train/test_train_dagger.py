@@ -11,7 +11,7 @@ from helpers.training_runs import interrupted
 from mjgym import register
 from mjgym.policies.run_errors import ConfigError
 from mjgym.tasks.dmc.point_mass import PointMass
-from mjgym_train.learn.dagger import Labels
+from mjgym_train.learn.led_by_script import Labels
 
 pytestmark = pytest.mark.torch
 

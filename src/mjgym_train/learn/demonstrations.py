@@ -36,7 +36,7 @@ class Chunks:
 
 
 class Chunked(Protocol):
-    """What behaviour cloning draws its batches from."""
+    """A source of the batches of behaviour cloning."""
 
     def chunks(self, count: int, history: int, chunk: int) -> Chunks:
         """Chunks at uniformly drawn steps, with replacement."""

@@ -9,7 +9,7 @@ from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms import members
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
 from mjgym_train.learn.algorithms.on_policy_agent import OnPolicyAgent
-from mjgym_train.learn.dagger import DAggerTrainer
+from mjgym_train.learn.led_by_script import DAggerTrainer
 from mjgym_train.learn.off_policy import OffPolicyTrainer
 from mjgym_train.learn.offline import OfflineTrainer
 from mjgym_train.learn.on_policy import OnPolicyTrainer

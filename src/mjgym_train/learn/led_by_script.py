@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from mjgym.policies.network import begin, tell
 from mjgym.policies.run_errors import ConfigError
@@ -96,5 +95,5 @@ class DAggerTrainer(Trainer):
 
 
 def _memory(script: Any) -> dict[str, np.ndarray]:
-    """What a script has noted of the episodes."""
+    """Arrays in which a script has noted what it knows of its episodes."""
     return {name: x for name, x in vars(script).items() if isinstance(x, np.ndarray)}
