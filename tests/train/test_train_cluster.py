@@ -352,6 +352,7 @@ class TestMistakes:
         [
             ({"algorithm": "ppo"}, "ppo learns from its own latest steps"),
             ({"algorithm": "iql", "data": "some-v0"}, "iql learns from a dataset alone, without"),
+            ({"algorithm": "dagger"}, "dagger learns from a script, which it asks in one process"),
         ],
         ids=str,
     )

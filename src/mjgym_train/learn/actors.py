@@ -22,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from mjgym.policies.run_errors import ConfigError, DivergedError, RunError
-from mjgym_train.config import OfflineSettings, OffPolicyConfig
+from mjgym_train.config import DAggerConfig, OfflineSettings, OffPolicyConfig
 from mjgym_train.learn import algorithms
 from mjgym_train.learn.algorithms.a3c import A3C
 from mjgym_train.learn.algorithms.off_policy_agent import OffPolicyAgent
@@ -75,7 +75,9 @@ def distributed_algorithm(name: str) -> type[OffPolicyAgent] | type[A3C]:
     if issubclass(found, OffPolicyAgent | A3C) and not offline:
         return found
     reason = "a dataset alone, without samplers"
-    if not offline:
+    if issubclass(found.Config, DAggerConfig):
+        reason = "a script, which it asks in one process"
+    elif not offline:
         reason = (
             "its own latest steps, not from samplers', which would wait for each update as one"
             " process with more threads does"
