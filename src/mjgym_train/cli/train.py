@@ -245,8 +245,8 @@ def _new(
     cls = algorithms.find(given["algorithm"]).Config
     if "data" in given and not issubclass(cls, DataSettings):
         raise ConfigError(
-            f"data: {given['algorithm']} learns from its own steps alone; bc, td3_bc, iql, sac, td3,"
-            " ddpg and d4pg take a dataset"
+            f"data: {given['algorithm']} learns from its own steps alone; bc, td3_bc, iql, sac,"
+            " td3, ddpg and d4pg take a dataset"
         )
     _require_trusted(_contents(files), settings, trust)
     config = read(cls, files, settings, **given)
