@@ -36,7 +36,7 @@ import yaml
 
 from mjgym import registry
 from mjgym.policies import network, trained
-from mjgym.policies.network import Policy
+from mjgym.policies.network import Policy, tell
 from mjgym.policies.run_errors import RunError
 from mjgym.util import atomic
 from mjgym_train import comparison, config, evaluation, score_table
@@ -71,10 +71,13 @@ class TorchPolicy(Policy):
 
     def __init__(self, run: Run, like: Policy) -> None:
         shape = like.mean.shape
+        if like.acted:
+            shape = (shape[0] + len(like.low),)
+        self._seen = shape
         # Raw observations: the agent normalises them.
         raw = np.zeros(shape, np.float32), np.ones(shape, np.float32)
         plans: dict[str, Any] = {
-            name: getattr(like, name) for name in ("chunk", "ensembling", "repeat")
+            name: getattr(like, name) for name in ("acted", "chunk", "ensembling", "repeat")
         }
         super().__init__([], *raw, like.low, like.high, like.history, **plans)
         agent = algorithms.find(run.settings()["algorithm"])
@@ -94,7 +97,7 @@ class TorchPolicy(Policy):
     @torch.no_grad()
     def unscaled(self, inputs: np.ndarray) -> np.ndarray:
         """Actions within -1 and 1."""
-        histories = torch.from_numpy(inputs).view(len(inputs), self.history, *self.mean.shape)
+        histories = torch.from_numpy(inputs).view(len(inputs), self.history, *self._seen)
         if histories.ndim > 3:  # images
             return np.asarray(self.agent.mean_action(histories.to(torch.uint8)).numpy())
         whole = torch.nn.functional.pad(histories, (0, self._unseen))
@@ -124,6 +127,7 @@ class Beside:
     def __call__(self, observation: np.ndarray) -> np.ndarray:
         """The first policy's action."""
         one, two = (policy(observation) for policy in self.policies)
+        tell(self.policies[1], one)
         half = (self.policies[0].high - self.policies[0].low) / 2
         half = np.where(half > 0, half, 1.0)  # constant components are equal
         self.distance = max(self.distance, float(np.abs((one - two) / half).max()))

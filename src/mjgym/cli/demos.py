@@ -25,7 +25,7 @@ from mjgym.cli.policy_option import (
     planners,
     script_of,
 )
-from mjgym.policies.network import begin
+from mjgym.policies.network import begin, tell
 
 if TYPE_CHECKING:
     from mjgym.datasets import Writer
@@ -154,6 +154,10 @@ class _EachItsOwn:
     def __call__(self, entries: Mapping[str, np.ndarray]) -> np.ndarray:
         rows = np.concatenate([part.reshape(len(part), -1) for part in entries.values()], 1)
         return np.stack([act(row) for act, row in zip(self._policies, rows, strict=True)])
+
+    def executed(self, actions: np.ndarray) -> None:
+        for policy, action in zip(self._policies, actions, strict=True):
+            tell(policy, action)
 
 
 class _Random:

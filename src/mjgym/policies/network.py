@@ -260,6 +260,13 @@ class Policy(Acting):
         """Actions scaled from -1 .. 1 to the bounds."""
         return np.asarray(self.low + (action + 1) / 2 * (self.high - self.low))
 
+    def executed(self, action: np.ndarray) -> None:
+        """Note what was done instead of the last action, for a policy that sees it."""
+        if self._action is not None:
+            width = np.where(self.high > self.low, self.high - self.low, 1.0)
+            within = 2 * (action - self.low) / width - 1
+            self._action = np.asarray(within, np.float32).reshape(self._action.shape)
+
     def arrays(self) -> dict[str, Any]:
         # In this order, by which the digest of a policy's file tells it from others.
         about = {
