@@ -10,7 +10,6 @@ the code there; both record the hooks and compare them with NumPy's.
 
 import functools
 import json
-import os
 import sys
 import tempfile
 import time
@@ -22,7 +21,6 @@ from typing import Any
 from comparison import command, report
 
 RECORD = Path(__file__).parent / "records" / "compiling.json"
-CACHE = "XDG_CACHE_HOME"
 SLOW = 0.5  # CPU s, the goal of a cold start
 
 
@@ -44,6 +42,7 @@ def measured(id: str) -> Row:
     import gymnasium
 
     from mjgym.registry import one_agent
+    from mjgym_fast import object_cache
     from mjgym_fast.compiling import compiled
 
     envs: Any = gymnasium.make_vec(id, num_envs=1, **one_agent(id)).unwrapped
@@ -52,7 +51,7 @@ def measured(id: str) -> Row:
     )
     seconds = []
     with tempfile.TemporaryDirectory() as folder:
-        os.environ[CACHE] = folder
+        object_cache.folder = functools.partial(Path, folder)
         for _ in range(2):
             begun = time.process_time()
             step = compile()
