@@ -200,16 +200,23 @@ class SingleStepper(Stepper):
         self._alone(self._at)
         if self._scalar:
             values = self._numbers.tolist()
-            terms = dict(zip(self._terms, values, strict=False))
+            terms = dict(zip(self._terms, values))  # noqa: B905  (`strict` takes half the time)
             values.append(None)
-            others = self._choose(values)
+            reward, ends, cuts, success = self._choose(values)
         else:
             terms = {name: self._result(entry) for name, entry in self._terms.items()}
-            others = tuple(map(self._result, self._others))
+            reward, ends, cuts, success = map(self._result, self._others)
+        if ends is not None:
+            ends = ends != 0
+        if cuts is not None:
+            cuts = cuts != 0
+        if success is not None:
+            success = success != 0
         bits = self._bad.item()
         diverged = np.True_ if bits & NO_STATE else None
         not_finite = np.True_ if bits & NOT_FINITE else None
-        return outcome((terms if self._has_terms else None, *others, diverged, not_finite))
+        shown = terms if self._has_terms else None
+        return outcome((shown, reward, ends, cuts, success, diverged, not_finite))
 
     def _result(self, x: Entry | None) -> Array | None:
         if x is None:
@@ -330,8 +337,9 @@ class BatchStepper(Stepper):
         if np.count_nonzero(self._bad):
             masks = [(self._bad & bits) != 0 for bits in (NO_STATE, NOT_FINITE)]
             bad = [mask if mask.any() else None for mask in masks]
-        others = map(self._result, self._others)
-        return outcome((terms if self._has_terms else None, *others, *bad))
+        reward, *flags = map(self._result, self._others)
+        flags = [None if x is None else x != 0 for x in flags]
+        return outcome((terms if self._has_terms else None, reward, *flags, *bad))
 
     def _result(self, x: Entry | None) -> Array | None:
         if x is None:

@@ -231,9 +231,11 @@ def not_finite(observation: Any, lead: tuple[int, ...]) -> Any:
 
 def copy_observation(observation: Any) -> Any:
     """A copy of an observation."""
+    if isinstance(observation, np.ndarray):
+        return observation.copy()
     if isinstance(observation, dict):
         return {name: copied(value) for name, value in observation.items()}
-    return observation.copy() if isinstance(observation, np.ndarray) else copied(observation)
+    return copied(observation)
 
 
 def replace(observation: Any, rows: Any, source: Any) -> None:

@@ -300,64 +300,57 @@ class Episodes:
                 others, only `Step.diverged` is meaningful: whether their start is not finite.
         """
         if self._whole and self.target:
-            return self._step_whole(action, where)
+            self.seen = True
+            found = self.simulation.step_compiled(action, self.substeps, where, self.target)
+        else:
+            found = self._step_partly(action, where)
+        self.not_finite, reward = found.not_finite, found.reward
+        self.steps = self.steps + 1 if where is None else self.steps + where
+        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
+        if self.sensing is not None:
+            self.sensing.read(self.substeps, self.view, self.entries, self._draw_image)
+        return self._outcome(found, self.steps)
+
+    def _step_partly(self, action: Array, where: Array | None) -> Outcome:
+        """Make a control step of which some hooks run on arrays, or all."""
         task, view, defined = self.task, self.view, self._defined
         compiled = frozenset[str]() if isinstance(self._compiled, str) else self._compiled.hooks
         if self._redraws_forces:
             self._redraw_forces(where)
         if "before_step" in defined and "before_step" not in compiled:
             self._take_over(task.before_step(view, action), where)
-        terms, reward, terminated, truncated, success, diverged, self.not_finite = self._move(
+        terms, reward, terminated, truncated, success, diverged, not_finite = self._move(
             action, where, compiled
         )
-        self.steps = self.steps + 1 if where is None else self.steps + where
         if terms is None:
             terms = task.terms(view)
         if reward is None:
             reward = self.reward(terms)
             diverged = self._with_bad_rewards(reward, diverged, where)
-        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
-        terminated = task.terminated(view) if terminated is None else terminated != 0
-        truncated = task.truncated(view) if truncated is None else truncated != 0
-        truncated = self._limited(truncated, self.steps)
-        if not self.has_goal:
-            success = None
-        elif success is None:
+        if terminated is None:
+            terminated = task.terminated(view)
+        if truncated is None:
+            truncated = task.truncated(view)
+        if self.has_goal and success is None:
             success = (self.goals or task).success(view)
-        else:
-            success = success != 0
         if "update" in defined and "update" not in compiled:
             self._remember(task.update(view), where)
-        if self.sensing is not None:
-            self.sensing.read(self.substeps, view, self.entries, self._draw_image)
+        return Outcome(terms, reward, terminated, truncated, success, diverged, not_finite)
+
+    def _outcome(self, found: Outcome, steps: Array) -> Step:
+        """The result of control steps, after which as many have been made."""
+        terms, reward, terminated, truncated, success, diverged, _ = found
+        if self._max_steps is not None:
+            over = steps >= self._max_steps
+            truncated = over if truncated is False else over | truncated
+        if not self.has_goal:
+            success = None
         return _step_of((terms, reward, terminated, truncated, success, diverged))
 
     @property
     def runs_whole(self) -> bool:
         """True if `run` makes the same steps as `step`: all hooks are compiled."""
         return not self.uncompiled and self._whole and self.target != 0
-
-    def _step_whole(self, action: Array, where: Array | None) -> Step:
-        """Make a control step of which all hooks are compiled."""
-        found = self.simulation.step_compiled(action, self.substeps, where, self.target)
-        self.seen, self.not_finite = True, found.not_finite
-        self.steps = self.steps + 1 if where is None else self.steps + where
-        reward = found.reward
-        self.rewards = reward if where is None else self._where(where, reward, self.rewards)
-        return self._outcome(found, self.steps)
-
-    def _outcome(self, found: Outcome, steps: Array) -> Step:
-        """The result of compiled steps, after which as many have been made."""
-        terms, reward, terminated, truncated, success, diverged, _ = found
-        truncated = self._limited(truncated != 0, steps)
-        success = success != 0 if self.has_goal else None
-        return _step_of((terms, reward, terminated != 0, truncated, success, diverged))
-
-    def _limited(self, truncated: Array, steps: Array) -> Array:
-        if self._max_steps is None:
-            return truncated
-        over = steps >= self._max_steps
-        return over if truncated is False else over | truncated
 
     def run(self, actions: Array) -> Step:
         """Make T control steps in each simulation of a batch, until its episode ends.

@@ -18,11 +18,10 @@ from mjgym.util import plugins
 
 
 class Outcome(NamedTuple):
-    """Results of a compiled step, numbers of shape lead; None for hooks that it does not compute.
+    """Results of a step, of shape lead; None for hooks that a compiled step does not compute.
 
     Attributes:
         terms: the reward's factors by name.
-        terminated: 0 where the task goes on; so for `truncated` and `success`.
         diverged: mask of simulations whose state or reward is not finite; None if all are.
         not_finite: mask of observations that are not finite; None if all are.
     """
