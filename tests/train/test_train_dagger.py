@@ -121,6 +121,12 @@ def test_it_learns_what_the_script_does(tmp_path) -> None:
     ("settings", "id", "said"),
     [
         ((), "dmc/walker-walk-v0", "dmc/walker-walk-v0 has no scripted policy"),
+        ((), "Pendulum-v1", "Pendulum-v1 has no scripted policy"),
+        (
+            ("env.condensed=false",),
+            "robosuite/Wipe-v0",
+            "id: robosuite/Wipe-v0: condensed: the script",
+        ),
         (("action_repeat=2",), HARD, "action_repeat: a script acts in each control step"),
     ],
 )

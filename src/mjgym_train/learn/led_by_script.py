@@ -35,7 +35,7 @@ class DAggerTrainer(Trainer):
     The script leads all first episodes, and some of the later ones.
 
     Raises:
-        ConfigError: the task has no scripted policy.
+        ConfigError: the task has no scripted policy, or runs on another device.
     """
 
     config: DAggerConfig
@@ -43,8 +43,12 @@ class DAggerTrainer(Trainer):
 
     def prepare(self) -> None:
         config, collector = self.config, self.collector
+        self.envs: Any = collector.envs.unwrapped
+        if hasattr(self.envs, "device"):
+            raise ConfigError("env: backend: scripts act on NumPy's arrays; leave it out")
         try:
-            self.script: Any = collector.envs.unwrapped.task.scripted_policy()
+            task = getattr(self.envs, "task", None)  # those of other packages have none
+            self.script: Any = None if task is None else task.scripted_policy()
         except ValueError as error:
             raise ConfigError(f"id: {config.id}: {error}") from None
         if self.script is None:
@@ -57,7 +61,7 @@ class DAggerTrainer(Trainer):
 
     def step(self) -> None:
         config, collector = self.config, self.collector
-        label = collector.within(np.asarray(self.script(collector.envs.unwrapped.observe())))
+        label = collector.within(np.asarray(self.script(self.envs.observe())))
         action = label + config.noise * torch.randn_like(label)
         if not self.led.all():
             action = torch.where(self.led[:, None], action, self.agent.act(collector.stack))
