@@ -32,7 +32,7 @@ _Alone = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
 # Half the time of the named tuple's constructor.
-outcome: Callable[[tuple[Any, ...]], Outcome] = functools.partial(tuple.__new__, Outcome)
+_outcome_of: Callable[[tuple[Any, ...]], Outcome] = functools.partial(tuple.__new__, Outcome)
 
 
 def address(array: np.ndarray) -> int:
@@ -216,7 +216,7 @@ class SingleStepper(Stepper):
         diverged = np.True_ if bits & NO_STATE else None
         not_finite = np.True_ if bits & NOT_FINITE else None
         shown = terms if self._has_terms else None
-        return outcome((shown, reward, ends, cuts, success, diverged, not_finite))
+        return _outcome_of((shown, reward, ends, cuts, success, diverged, not_finite))
 
     def _result(self, x: Entry | None) -> Array | None:
         if x is None:
@@ -339,7 +339,7 @@ class BatchStepper(Stepper):
             bad = [mask if mask.any() else None for mask in masks]
         reward, *flags = map(self._result, self._others)
         flags = [None if x is None else x != 0 for x in flags]
-        return outcome((terms if self._has_terms else None, reward, *flags, *bad))
+        return _outcome_of((terms if self._has_terms else None, reward, *flags, *bad))
 
     def _result(self, x: Entry | None) -> Array | None:
         if x is None:
