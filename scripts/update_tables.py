@@ -351,6 +351,7 @@ PEERS = {
     "single": "single",
     "single / dm_control": "/ dm_control",
     "bare / dm_control": "bare / dm_control",
+    "single / bare": "/ bare",
 }
 """Headers of steps per second and ratios, by their name in records of `benchmarks/peers.py`."""
 

@@ -24,6 +24,7 @@ RATIOS = {
     "batch / engine": ("batch", "engine"),
     "single / dm_control": ("single", "dm_control"),
     "bare / dm_control": ("bare", "dm_control"),
+    "single / bare": ("single", "bare"),
     "overlap / plain": ("overlap", "plain"),
     "overlap / plain, alone": ("overlap, alone", "plain, alone"),
     "batch / robosuite": ("batch", "robosuite"),
