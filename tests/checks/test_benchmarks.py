@@ -240,7 +240,7 @@ def test_our_subjects_run_without_peers() -> None:
     settings = subjects.Settings("dmc/cartpole-swingup-v0", 3, 2)
     options = argparse.Namespace(seconds=0.01, repeats=2)
     result = compare_steps(peers.SUBJECTS, settings, options, unavailable)
-    assert set(result["ratios"]) == {"batch / limit", "batch / engine"}
+    assert set(result["ratios"]) == {"batch / limit", "batch / engine", "single / bare"}
     assert result["subjects"]["envpool"] == {"error": "not asked for"}
     for name in ("batch", "engine", "limit", "bare", "single"):
         assert len(result["subjects"][name]["rates"]) == 2
