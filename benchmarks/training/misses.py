@@ -21,8 +21,8 @@ REASONS = {
     "acrobot-swingup": "It swings up late: within an episode of the bundled policy the mean reward"
     " rises from 0 to 0.4.",
     "dog-run": _DOG,
-    "dog-stand": "It stands for a while: 316 to 497 in the last evaluations; the larger networks have"
-    " 914 after 500 thousand steps.",
+    "dog-stand": "It stands for a while: 316 to 497 in the last evaluations; the larger networks"
+    " have 914 after 500 thousand steps.",
     "dog-trot": _DOG,
     "dog-walk": _DOG,
     "hopper-hop": "Its gait earns 0.6 in a third of the steps, and nothing in the others.",
