@@ -94,6 +94,17 @@ def test_chunks_are_labels_in_a_row_up_to_the_end_of_the_episode() -> None:
     assert len(set(first.tolist())) == 50
 
 
+def test_a_checkpoint_has_the_phases_of_reflexes(tmp_path) -> None:
+    made = stepped(trainer(tmp_path / "one", id="l2m/walk_planar-fast-v0"), 5)
+    other = trainer(tmp_path / "other", id="l2m/walk_planar-fast-v0")
+    other.load_state(made.state())
+    assert made.script._phases
+    for name, phases in made.script._phases.items():
+        np.testing.assert_array_equal(other.script._phases[name], phases)
+    made.close()
+    other.close()
+
+
 @pytest.mark.parametrize("id", [HARD, "manipulation/reach_site_features-v0"])
 def test_an_interrupted_run_ends_like_a_whole_one(id, tmp_path) -> None:
     """Scripts keep what they know of their episodes, an estimate or a stage."""

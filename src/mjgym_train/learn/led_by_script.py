@@ -1,9 +1,11 @@
 """The training loop of DAgger: act, ask the script, learn."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from mjgym.policies.network import begin, tell
 from mjgym.policies.run_errors import ConfigError
@@ -85,7 +87,7 @@ class DAggerTrainer(Trainer):
 
     def state(self) -> dict[str, Any]:
         buffer = self.buffer.state_dict() if self.config.keep_buffer else None
-        memory = {name: torch.as_tensor(x) for name, x in _memory(self.script).items()}
+        memory = _noted(vars(self.script), np.ndarray, torch.as_tensor)
         own = {"led": self.led, "owed": self.owed, "buffer": buffer, "script": memory}
         return {**super().state(), **own}
 
@@ -94,10 +96,16 @@ class DAggerTrainer(Trainer):
         self.led, self.owed = state["led"], state["owed"]
         if state["buffer"] is not None:
             self.buffer.load_state_dict(state["buffer"])
-        for name, value in state["script"].items():
-            setattr(self.script, name, value.numpy())
+        for name, value in _noted(state["script"], torch.Tensor, Tensor.numpy).items():
+            setattr(self.script, name, value)
 
 
-def _memory(script: Any) -> dict[str, np.ndarray]:
-    """Arrays in which a script has noted what it knows of its episodes."""
-    return {name: x for name, x in vars(script).items() if isinstance(x, np.ndarray)}
+def _noted(memory: dict[str, Any], kind: type, convert: Callable[[Any], Any]) -> dict[str, Any]:
+    """The arrays, and dicts of arrays, among a script's attributes, converted."""
+    found = {}
+    for name, x in memory.items():
+        if isinstance(x, kind):
+            found[name] = convert(x)
+        elif isinstance(x, dict) and x and all(isinstance(y, kind) for y in x.values()):
+            found[name] = {key: convert(y) for key, y in x.items()}
+    return found
