@@ -66,7 +66,6 @@ def attempts(
             perturbed = intended + noise * (space.high - space.low) / 2 * draws
         executed = _within(space, perturbed)
         tell(policy, executed)
-        tell(policy, executed)
         labels = executed if actions == "executed" else _within(space, intended)
         observation, rewards, terminations, truncations, infos = envs.step(executed)
         successes = np.asarray(infos.get(SUCCESS, np.zeros(count, dtype=bool)))
