@@ -105,9 +105,11 @@ def test_a_checkpoint_has_the_phases_of_reflexes(tmp_path) -> None:
     other.close()
 
 
-@pytest.mark.parametrize("id", [HARD, "manipulation/reach_site_features-v0"])
+@pytest.mark.parametrize(
+    "id", [HARD, "manipulation/reach_site_features-v0", "l2m/walk_planar-fast-v0"]
+)
 def test_an_interrupted_run_ends_like_a_whole_one(id, tmp_path) -> None:
-    """Scripts keep what they know of their episodes, an estimate or a stage."""
+    """Scripts keep what they know of their episodes, an estimate, a stage or phases."""
     given = {"id": id, "steps": 32 * 15, "at": 32 * 8}
     settings = ("num_envs=32", "history=3", "history_actions=true", "updates_per_step=0.1")
     whole, resumed = interrupted(tmp_path, *settings, make=trainer, **given)

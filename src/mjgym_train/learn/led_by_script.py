@@ -61,9 +61,16 @@ class DAggerTrainer(Trainer):
         self.led = torch.ones(config.num_envs, dtype=torch.bool)
         self.owed = 0.0  # updates
 
+    def begin(self) -> None:
+        super().begin()
+        self.label = self._asked()
+
+    def _asked(self) -> Tensor:
+        """The script's actions, (n, action size) within -1 and 1."""
+        return self.collector.within(np.asarray(self.script(self.envs.observe())))
+
     def step(self) -> None:
-        config, collector = self.config, self.collector
-        label = collector.within(np.asarray(self.script(self.envs.observe())))
+        config, collector, label = self.config, self.collector, self.label
         action = label + config.noise * torch.randn_like(label)
         if not self.led.all():
             action = torch.where(self.led[:, None], action, self.agent.act(collector.stack))
@@ -76,6 +83,7 @@ class DAggerTrainer(Trainer):
             begin(self.script, transition.ended.numpy())
             drawn = torch.rand(config.num_envs) < (config.led if starts else 1.0)
             self.led = torch.where(transition.ended, drawn, self.led)
+        self.label = self._asked()  # kept in checkpoints: a loaded state has other contact forces
         if not starts:
             return
         self.owed += config.updates_per_step * config.num_envs
@@ -88,12 +96,12 @@ class DAggerTrainer(Trainer):
     def state(self) -> dict[str, Any]:
         buffer = self.buffer.state_dict() if self.config.keep_buffer else None
         memory = _noted(vars(self.script), np.ndarray, torch.as_tensor)
-        own = {"led": self.led, "owed": self.owed, "buffer": buffer, "script": memory}
-        return {**super().state(), **own}
+        own = {"led": self.led, "label": self.label, "owed": self.owed, "buffer": buffer}
+        return {**super().state(), **own, "script": memory}
 
     def load_state(self, state: dict[str, Any]) -> None:
         super().load_state(state)
-        self.led, self.owed = state["led"], state["owed"]
+        self.led, self.label, self.owed = (state[name] for name in ("led", "label", "owed"))
         if state["buffer"] is not None:
             self.buffer.load_state_dict(state["buffer"])
         for name, value in _noted(state["script"], torch.Tensor, Tensor.numpy).items():
