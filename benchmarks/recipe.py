@@ -3,7 +3,7 @@
     python benchmarks/recipe.py queue             # missing runs of the tables, one after another
     python benchmarks/recipe.py pixels            # likewise those from images
     python benchmarks/recipe.py goals             # the recipe on tasks with a goal
-    python benchmarks/recipe.py goals --settings ppo  # or sb3-sac, in the same CPU time
+    python benchmarks/recipe.py goals --settings ppo  # or sb3-sac, sb3-ppo, in the same CPU time
     python benchmarks/recipe.py search            # successive halving, then a table
     python benchmarks/recipe.py table             # results so far
     python benchmarks/recipe.py collect draw      # add finished runs to assets/baselines, and draw
@@ -80,10 +80,13 @@ WITHOUT_FILE = (RECIPE, "heavy")
 PIXELS = "pixels"
 """A part, and the packaged configuration of its runs."""
 
-METHODS: dict[str, tuple[str, ...]] = {**CANDIDATES, "ppo": (), plan.PEER: (), PIXELS: ()}
+METHODS: dict[str, tuple[str, ...]] = {
+    **{**CANDIDATES, "ppo": (), PIXELS: ()},
+    **dict.fromkeys(plan.PEERS, ()),
+}
 """The candidates, what they are compared with at equal CPU time, and learning from images."""
 
-ALGORITHMS = {name: name for name in ("dqn", "ppo", plan.PEER)}
+ALGORITHMS = {name: name for name in ("dqn", "ppo", *plan.PEERS)}
 """Algorithms of the methods; the others are TD3's."""
 
 ROUNDS = (
@@ -191,7 +194,7 @@ class Cell:
         short = self.part == "search" or self.cpu_minutes < 1
         count = SEARCH_EVALUATIONS if short else GOAL_EVALUATIONS
         algorithm = ALGORITHMS.get(self.name, "td3")
-        if algorithm == plan.PEER:
+        if algorithm in plan.PEERS:
             settings: tuple[str, ...] = ("--evaluations", str(count), "--episodes", str(EPISODES))
         else:
             usual = WITHOUT_REPLAY if algorithm == "ppo" else USUAL

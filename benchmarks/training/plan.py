@@ -84,6 +84,8 @@ CANDIDATE_SETTINGS = ("threads=1", "tensorboard=false", "keep_buffer=false")
 
 SEEDS = (0, 1, 2)
 PEER = "sb3-sac"
+PEERS = {PEER: "SAC", "sb3-ppo": "PPO"}
+"""Classes of stable-baselines3, by the name of the experiment."""
 EVALUATIONS = 40  # of a run: time resolution of reaching a score
 QUICK = (
     "evaluations=2",
@@ -114,7 +116,7 @@ class Job:
         options: of `mjgym train`.
         steps: of training.
         cpu_minutes: CPU minutes of training.
-        algorithm: of `mjgym train`, or `PEER`.
+        algorithm: of `mjgym train`, or of `PEERS`.
     """
 
     part: str
@@ -148,9 +150,10 @@ class Job:
             for word in (f"--{name.replace('_', '-')}", value)
         ]
         arguments = [*map(str, ("--seed", self.seed, *budget, "--out", folder))]
-        if self.algorithm == PEER:
+        if self.algorithm in PEERS:
             peer = str(Path(__file__).with_name("sb3_peer.py"))
-            return [[sys.executable, peer, self.id, *self.settings, *arguments]]
+            words = (self.id, "--algorithm", PEERS[self.algorithm])
+            return [[sys.executable, peer, *words, *self.settings, *arguments]]
         train = [*MJGYM, "train", self.algorithm, self.id, f"name={self.name}"]
         train += [*self.settings, *arguments, *self.options]
         if (folder / "config.yaml").exists():
@@ -257,7 +260,7 @@ def _candidates(
 
 def whole(experiment: str) -> str:
     """Experiment of a run, from that of one agent of its ensemble."""
-    known = {"recipe", PEER, *METHODS, *RAY, *WALK, *CANDIDATES}
+    known = {"recipe", *PEERS, *METHODS, *RAY, *WALK, *CANDIDATES}
     return experiment if experiment in known else experiment.rpartition(" ")[0]
 
 
@@ -271,7 +274,7 @@ def run(job: Job, out: Path) -> None:
     if job.done(out):
         return
     folder = job.folder(out)
-    if job.algorithm == PEER and folder.exists():
+    if job.algorithm in PEERS and folder.exists():
         shutil.rmtree(folder)  # it cannot continue
     for command in job.commands(out):
         until_stopped(command)

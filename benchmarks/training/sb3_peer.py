@@ -1,7 +1,8 @@
-"""stable-baselines3's SAC with its defaults, in one environment, as a run of ours.
+"""stable-baselines3's SAC or PPO with its defaults, in one environment, as a run of ours.
 
     python benchmarks/training/sb3_peer.py dmc/walker-walk-v0 --minutes 30 --out FOLDER
-    python benchmarks/training/sb3_peer.py dmc/walker-walk-v0 --cpu-minutes 1 --out FOLDER
+    python benchmarks/training/sb3_peer.py dmc/walker-walk-v0 --algorithm PPO --cpu-minutes 1 \
+        --out FOLDER
 
 It writes the same metrics and the same final score. Minutes exclude evaluations. CPU minutes are
 those of one thread and include them, as in `mjgym train`.
@@ -21,6 +22,7 @@ import numpy as np
 import mjgym
 from mjgym_train import evaluation, metrics
 
+ALGORITHMS = "SAC", "PPO"
 EVALUATIONS = 40
 SCRIPT = "benchmarks/training/sb3_peer.py"
 
@@ -31,6 +33,7 @@ def train(
     seed: int,
     minutes: float,
     *,
+    algorithm: str = ALGORITHMS[0],
     cpu: bool = False,
     evaluations: int = EVALUATIONS,
     episodes: int = 20,
@@ -44,6 +47,7 @@ def train(
         out: folder to create.
         seed: of the run.
         minutes: of training.
+        algorithm: class of stable-baselines3.
         cpu: whether these are CPU minutes of one thread, evaluations included.
         evaluations: number during training.
         episodes: of each.
@@ -61,9 +65,10 @@ def train(
     if cpu:
         torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
-    model = stable_baselines3.SAC("MlpPolicy", sb3.make_vec(id, 1, **env), seed=seed)
+    cls = getattr(stable_baselines3, algorithm)
+    model = cls("MlpPolicy", sb3.make_vec(id, 1, **env), seed=seed)
     own = evaluation.make(id, episodes, threads, **env)
-    seconds = 60 * minutes
+    seconds, name = 60 * minutes, f"sb3-{algorithm.lower()}"
 
     def act(observation: np.ndarray) -> np.ndarray:
         return np.asarray(model.predict(observation, deterministic=True)[0])
@@ -86,8 +91,8 @@ def train(
                     self.began = clock() - spent
                 counts = model._n_updates, spent
                 lines = [
-                    metrics.Metric("sb3-sac", id, seed, name, self.num_timesteps, value, *counts)
-                    for name, value in values.items()
+                    metrics.Metric(name, id, seed, metric, self.num_timesteps, value, *counts)
+                    for metric, value in values.items()
                 ]
                 metrics.append(out / "metrics.csv", lines)
             return spent < seconds
@@ -146,6 +151,7 @@ def main() -> None:
     """Read the command line, and train."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("id")
+    parser.add_argument("--algorithm", choices=ALGORITHMS, default=ALGORITHMS[0])
     parser.add_argument("--seed", type=int, default=0)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--minutes", type=float, default=30.0)
@@ -162,6 +168,7 @@ def main() -> None:
         options.out,
         options.seed,
         options.cpu_minutes or options.minutes,
+        algorithm=options.algorithm,
         cpu=options.cpu_minutes is not None,
         **(quick if options.quick else counts),
     )

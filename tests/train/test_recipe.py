@@ -208,16 +208,16 @@ def test_the_packaged_settings_are_those_of_the_goals():
     assert packaged == config.read(cls, (), settings, **about)
 
 
-@pytest.mark.parametrize("name", ["one-critic", "ppo", recipe.plan.PEER])
+@pytest.mark.parametrize("name", ["one-critic", "ppo", *recipe.plan.PEERS])
 def test_methods_have_the_same_cpu_time_and_evaluations(name, tmp_path):
     train, *evaluate = recipe.Cell("goals", name, WALK, 0, 5.0).job().commands(tmp_path)
     assert train[train.index("--cpu-minutes") + 1] == "5.0"
     names = "evaluations={}", "evaluation_episodes={}"
-    if name == recipe.plan.PEER:
+    if name in recipe.plan.PEERS:
         names = "--evaluations {}", "--episodes {}"
     for said, count in zip(names, (recipe.GOAL_EVALUATIONS, recipe.EPISODES), strict=True):
         assert said.format(count) in " ".join(train)
-    assert len(evaluate) == (name != recipe.plan.PEER)  # which scores its policy itself
+    assert len(evaluate) == (name not in recipe.plan.PEERS)  # which scores its policy itself
 
 
 @pytest.mark.torch
@@ -241,12 +241,13 @@ def test_a_finished_run_is_a_row_and_is_kept(monkeypatch, tmp_path):
 
 @pytest.mark.torch
 @pytest.mark.weekly
-def test_the_peer_spends_its_cpu_time_on_one_thread(tmp_path):
+@pytest.mark.parametrize(("name", "algorithm"), recipe.plan.PEERS.items())
+def test_the_peer_spends_its_cpu_time_on_one_thread(name, algorithm, tmp_path):
     pytest.importorskip("stable_baselines3")
     script = Path(recipe.__file__).parent / "training" / "sb3_peer.py"
-    cell = recipe.Cell("goals", recipe.plan.PEER, "dmc/cartpole-balance-v0", 0, 0.02)
+    cell = recipe.Cell("goals", name, "dmc/cartpole-balance-v0", 0, 0.02)
     folder = cell.job().folder(tmp_path)
-    words = ("--cpu-minutes", "0.02", "--quick", "--out", str(folder))
+    words = ("--algorithm", algorithm, "--cpu-minutes", "0.02", "--quick", "--out", str(folder))
     subprocess.run([sys.executable, str(script), cell.id, *words], check=True)
     found = cell.row(tmp_path)
     assert found is not None
