@@ -15,6 +15,7 @@ from llvmlite import ir
 from mjgym.sim.engine import DIVERGED as DIVERGENCES
 from mjgym.sim.engine import INTEGRATION
 from mjgym.sim.single import UNLOGGED
+from mjgym_fast.errors import CAUGHT, KEY, PLACE
 from mjgym_fast.machine_code import DIVERGED, FAILED, TRUE, WRONG
 
 SLOTS = {
@@ -26,7 +27,7 @@ SLOTS = {
             *("substeps", "n"),  # physics steps; rows
             *("models", "own", "datas", "warnings", "fields", "arrays", "width"),
             *("memory", "memories", "action", "actions", "results", "shown", "shows"),
-            *("work", "works", "bad"),
+            *("work", "works", "bad", "places"),
             *("state", "known", "states", "begun"),  # of a batch; no bytes: stepped in place
             *("outputs", "sources", "targets", "sizes"),
             *("varied", "values", "settings", "widths"),
@@ -96,6 +97,25 @@ class _Builder(ir.IRBuilder):  # type: ignore[misc]  # it has no types
         """An address in the context."""
         return self.entry(self.context, SLOTS[name])
 
+    def simulation(self, worker: Any, place: Any, i: Any) -> tuple[Any, Any]:
+        """The addresses of a simulation's model and MjData."""
+        own = self.select(self.is_set(self.number("own")), i, worker)
+        return self.entry(self.pointer("models"), own), self.entry(self.pointer("datas"), place)
+
+    def catch(self, worker: Any, *, begins: bool) -> None:
+        """Begin or end to catch the engine's errors in a thread."""
+        if CAUGHT:
+            kind = ir.FunctionType(_INT, (_LONG, _POINTER))
+            cells = self.module.globals
+            cell = cells.get(KEY) or ir.GlobalVariable(self.module, _LONG, KEY)
+            key = self.load(cell, typ=_LONG)
+            place = self.place(worker) if begins else _POINTER(None)
+            self.call(self.external("pthread_setspecific", kind), (key, place))
+
+    def place(self, worker: Any) -> Any:
+        """The address of a thread's place, see `mjgym_fast.errors`."""
+        return self.at(self.pointer("places"), self.mul(worker, _LONG(PLACE)))
+
     def is_set(self, value: Any) -> Any:
         """True if a whole number is not 0."""
         return self.icmp_signed("!=", value, value.type(0))
@@ -139,9 +159,7 @@ class _Step(_Builder):
         self._worker, self._place, self._i, row, steps = self.numbers
         self._bits, self._changed = self.alloca(_LONG), self.alloca(_LONG)
         self.store(_LONG(0), self._bits)
-        own = self.select(self.is_set(self.number("own")), self._i, self._worker)
-        self._model = self.entry(self.pointer("models"), own)
-        self._data = self.entry(self.pointer("datas"), self._place)
+        self._model, self._data = self.simulation(self._worker, self._place, self._i)
         shown = self.pointer("shown")
         self._arguments = (
             *(self._row("memory", "memories"), self._row("action", "actions", row)),
@@ -295,6 +313,28 @@ class _Step(_Builder):
         self.call(copy, (target, source, size, ir.IntType(1)(0)))
 
 
+def _guarded(module: ir.Module, one: ir.Function) -> ir.Function:
+    """Write the control step in which an error of the engine is a divergence."""
+    if not CAUGHT:
+        return one
+    b = _Builder(module, "guarded", 5)
+    worker, place, i, row, _ = b.numbers
+    mark = b.external("_setjmp", ir.FunctionType(_INT, (_POINTER,)))
+    mark.attributes.add("returns_twice")
+    with b.if_else(b.is_set(b.call(mark, (b.place(worker),)))) as (raised, goes_on):
+        with raised:
+            arguments = b.simulation(worker, place, i)
+            kind = ir.FunctionType(_VOID, (_POINTER, _POINTER))
+            b.call(b.external("mj_resetData", kind), arguments)
+            b.store(_BYTE(DIVERGED), b.at(b.pointer("bad"), row))
+            with b.if_then(b.is_set(b.number("states"))):
+                b.store(_BYTE(1), b.at(b.pointer("begun"), i))
+        with goes_on:
+            b.call(one, (b.context, *b.numbers))
+    b.ret_void()
+    return b.function
+
+
 def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> str:
     """The text of `alone` (the only simulation) and `run` (parts of a batch, until none is left).
 
@@ -305,14 +345,17 @@ def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> st
     """
     module = ir.Module()
     module.triple = llvm.get_default_triple()
-    one = _Step(module, hooks, order).function
+    one = _guarded(module, _Step(module, hooks, order).function)
     b = _Builder(module, "alone", 0)
+    b.catch(_LONG(0), begins=True)
     b.call(one, (b.context, *[_LONG(0)] * 4, b.number("stepping")))
+    b.catch(_LONG(0), begins=False)
     b.ret_void()
     b = _Builder(module, "run", 1)
     chunk, count, stepping = (b.number(name) for name in ("chunk", "count", "stepping"))
     take, over = b.append_basic_block(), b.alloca(ir.IntType(1))
     (worker,), times, stays = b.numbers, b.number("times"), b.is_set(b.number("stays"))
+    b.catch(worker, begins=True)
     b.branch(take)
     b.position_at_end(take)
     first = b.atomic_rmw("add", b.at(b.context, SLOTS["next"], _LONG), chunk, "seq_cst")
@@ -334,5 +377,6 @@ def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> st
                     ended = b.or_(ended, b.fcmp_unordered("!=", flag, ir.DoubleType()(0)))
                 b.store(ended, over)
         b.branch(take)
+    b.catch(worker, begins=False)
     b.ret_void()
     return str(module)

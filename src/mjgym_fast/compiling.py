@@ -10,7 +10,7 @@ import mujoco
 
 from mjgym.sim.single import Single
 from mjgym.task.models import compile_model
-from mjgym_fast import available
+from mjgym_fast import available, errors
 from mjgym_fast.agreement import Agreement
 from mjgym_fast.compiled_loop import Order, step_text
 from mjgym_fast.library import engine
@@ -58,7 +58,7 @@ class Step:
         ends = [recording.results[x].first for x in ENDS if x in recording.results]
         loop = step_text(recording.functions, self.order, ends)
         names = ("alone", "run", *recording.functions)
-        self._code = Code(functions, loop, names, engine() or {})
+        self._code = Code(functions, loop, names, {**(engine() or {}), **errors.external()})
 
     def leave_out(self, reasons: Mapping[str, str]) -> None:
         """Have NumPy compute some hooks that nothing else depends on."""

@@ -10,6 +10,7 @@ import mujoco
 ENGINE = (
     *("mj_step1", "mj_step2", "mj_step", "mj_forwardSkip"),
     *("mj_setState", "mj_getState", "mj_resetData", "mj_rnePostConstraint"),
+    "mju_setLogHandler",
 )
 
 

@@ -14,9 +14,10 @@ import numpy as np
 from mjgym.arrays import Array
 from mjgym.sim.batched_views import is_of_geoms
 from mjgym.sim.compiled import Generator, Outcome
-from mjgym.sim.engine import episode_field, get_field, quiet
+from mjgym.sim.engine import episode_field, get_field, quiet, warn_of_error
 from mjgym.sim.views import View
 from mjgym_fast.compiled_loop import SLOTS
+from mjgym_fast.errors import PLACE, said
 from mjgym_fast.machine_code import NO_STATE, NOT_FINITE, SIZE
 from mjgym_fast.tracing import Entry
 from mjgym_fast.workers import Workers
@@ -101,6 +102,7 @@ class Stepper:
         self._others = [self._spec.get(name) for name in OTHERS]
         self._lay_out(())
         self.work = np.zeros((workers, max(1, step.work)))
+        self._places = np.zeros((workers, PLACE), dtype=np.uint8)
         self.starts = "initialize" in step.hooks
         if self.starts:
             self._start = Hook(step.address("start"))
@@ -112,7 +114,7 @@ class Stepper:
         self._set(
             width=SIZE * len(step.fields), memories=SIZE * slots, works=self.work[0].nbytes,
             actions=SIZE * step.width, shows=recording.shown * recording.dtype.itemsize,
-            memory=self.memory, work=self.work,
+            memory=self.memory, work=self.work, places=self._places,
         )  # fmt: skip
 
     def _set(self, **values: Any) -> None:
@@ -136,6 +138,10 @@ class Stepper:
             n=self._bad.size, times=math.prod(times), action=self.action, results=self.results,
             bad=self._bad,
         )  # fmt: skip
+
+    def _warn(self) -> None:
+        for message in said(self._places):
+            warn_of_error(message)
 
     def part(self, entry: Entry) -> np.ndarray:
         """An entry of the memory as a view."""
@@ -213,6 +219,8 @@ class SingleStepper(Stepper):
         if success is not None:
             success = success != 0
         bits = self._bad.item()
+        if bits:
+            self._warn()
         diverged = np.True_ if bits & NO_STATE else None
         not_finite = np.True_ if bits & NOT_FINITE else None
         shown = terms if self._has_terms else None
@@ -335,6 +343,7 @@ class BatchStepper(Stepper):
         terms = {name: self._result(entry) for name, entry in self._terms.items()}
         bad: list[Array | None] = [None, None]
         if np.count_nonzero(self._bad):
+            self._warn()
             masks = [(self._bad & bits) != 0 for bits in (NO_STATE, NOT_FINITE)]
             bad = [mask if mask.any() else None for mask in masks]
         reward, *flags = map(self._result, self._others)

@@ -208,7 +208,7 @@ class Batched:
     def update_forces(self, where: Array | None = None) -> None:
         ids = self._ids(where)
         if ids.size:
-            with engine.quiet():
+            with self.batch.giving_up():
                 self.batch.forward(ids)
 
     def diverged(self) -> Array | None:

@@ -2,7 +2,9 @@
 
 import functools
 import os
+import re
 import threading
+import warnings
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -37,6 +39,9 @@ LATENT_FIELDS = ("flexvert_lambda", "flexvert_conage")
 # Range of mjtWarning: a position, velocity or acceleration was not finite or huge, and the engine
 # has reset the simulation; or a control was, and the engine has set all controls to zero.
 DIVERGED = slice(int(mujoco.mjtWarning.mjWARN_BADQPOS), int(mujoco.mjtWarning.mjWARN_BADCTRL) + 1)
+
+GAVE_UP = int(mujoco.mjtWarning.mjWARN_BADQACC)
+"""The warning that is counted where the engine raised an error."""
 
 HUGE = mujoco.mjMAXVAL
 RESET_IF_HUGE = ("qpos", "qvel", "act")
@@ -143,6 +148,21 @@ class Variation(Protocol):
 
     def follow(self, model: mujoco.MjModel) -> None:
         """Recompute the derived fields."""
+
+
+def give_up(error: object, model: mujoco.MjModel, data: mujoco.MjData) -> None:
+    """Reset a simulation in which the engine raised an error, as it does after a divergence."""
+    mujoco.mj_resetData(model, data)
+    data.warning.number[GAVE_UP] = 1
+    warn_of_error(str(error))
+
+
+def warn_of_error(error: str) -> None:
+    """Warn of an error by which an episode ends; numbers are left out, for one warning a kind."""
+    what, *more = error.splitlines()
+    hints = re.findall(r"\(.*\)", " ".join(more))
+    words = " ".join(("an episode ends as diverged, since MuJoCo raised:", what, *hints))
+    warnings.warn(words, RuntimeWarning, stacklevel=3)
 
 
 _SILENT = mujoco.MjLogConfig.get()

@@ -8,7 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from mjgym.sim.engine import DIVERGED, INTEGRATION, quiet, set_episode_field
+from mjgym.sim.engine import DIVERGED, INTEGRATION, give_up, quiet, set_episode_field
 from mjgym.sim.noting_batch import NotingBatch
 from mjgym.sim.single import step_lagging
 
@@ -47,10 +47,11 @@ class LaggingBatch(NotingBatch):
         if self._runs_apart():
             self._run_each(ids, lambda model, data: step_lagging(model, data, n))
         else:
-            with quiet():
+            with self.giving_up():
                 self.step(ids, nstep=n)
         if forces:
-            self.forward(ids)
+            with self.giving_up():
+                self.forward(ids)
 
     def forward(self, ids: np.ndarray | None = None, stage: int = _ALL) -> None:
         """Compute the forward stages up to a given stage; later results are kept."""
@@ -86,7 +87,10 @@ class LaggingBatch(NotingBatch):
                 for name in _POST_CONSTRAINT:
                     if name in self.outputs:
                         getattr(data, name)[...] = self.outputs[name][i]
-                compute(model, data)
+                try:
+                    compute(model, data)
+                except mujoco.FatalError as error:
+                    give_up(error, model, data)
                 mujoco.mj_getState(model, data, self.state[i], INTEGRATION)
                 for name, rows in self.outputs.items():
                     rows[i] = getattr(data, name)

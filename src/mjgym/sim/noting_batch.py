@@ -1,13 +1,15 @@
 """The engine's batch with a record of its bound outputs; a forked child never frees it."""
 
+import contextlib
 import os
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import mujoco.batch
 import numpy as np
 
-from mjgym.sim.engine import quiet
+from mjgym.sim.engine import GAVE_UP, quiet, warn_of_error
 from mjgym.util.bounded import ShortageError
 
 _STAGE_NONE = int(mujoco.mjtStage.mjSTAGE_NONE)
@@ -69,8 +71,20 @@ class NotingBatch(mujoco.batch.Batch):  # type: ignore[misc]  # the engine has n
                 self.forward()
         return array
 
+    @contextlib.contextmanager
+    def giving_up(self) -> Iterator[None]:
+        """Context in which simulations diverge in which the engine raises an error."""
+        try:
+            with quiet():
+                yield
+        except mujoco.batch.SimulationError as error:
+            message = self.error(int(error.ids[0]))
+            self.forget(error.ids)
+            self.warning[error.ids, GAVE_UP, 1] = 1
+            warn_of_error(message)
+
     def advance(self, ids: np.ndarray | None, n: int, *, forces: bool) -> None:
-        with quiet():
+        with self.giving_up():
             self.step(ids, nstep=n, stage=_ALL if forces else _VELOCITIES)
 
     def forget(self, ids: np.ndarray) -> None:

@@ -21,6 +21,7 @@ from mjgym.sim.engine import (
     Variation,
     episode_field,
     get_field,
+    give_up,
     latent_fields,
     quiet,
     set_constants,
@@ -339,15 +340,18 @@ class Single:
     ) -> None:
         if where is not None and not where:
             return
-        if self._lagging:
-            self._ctrl[:] = control
-            step_lagging(self.model, self.data, n)
-        else:
-            if self._written:
-                mujoco.mj_step1(self.model, self.data)
-                self._written = False
-            self._ctrl[:] = control
-            _step(self.model, self.data, n, self._splits)
+        try:
+            if self._lagging:
+                self._ctrl[:] = control
+                step_lagging(self.model, self.data, n)
+            else:
+                if self._written:
+                    mujoco.mj_step1(self.model, self.data)
+                    self._written = False
+                self._ctrl[:] = control
+                _step(self.model, self.data, n, self._splits)
+        except mujoco.FatalError as error:
+            give_up(error, self.model, self.data)
         if forces:
             self.update_forces()
 
@@ -369,7 +373,10 @@ class Single:
     def update_forces(self, where: Array | None = None) -> None:
         if _left_out(where):
             return
-        mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
+        try:
+            mujoco.mj_forwardSkip(self.model, self.data, _VELOCITIES_DONE, False)
+        except mujoco.FatalError as error:
+            give_up(error, self.model, self.data)
 
     def diverged(self) -> Array | None:
         if self._warnings.tobytes() == self._no_warnings:
