@@ -26,45 +26,21 @@ _EITHER = ("visual", "statistic")  # sections where the values of the outer mode
 class Element:
     """An element of a model; its attributes and children are attributes of this object."""
 
-    _spec: ElementSpec
-    _parent: "Element | None"
-    _root: "RootElement"
+    spec: ElementSpec
+    tag: str
+    parent: "Element | None"
+    root: "RootElement"
+    namescope: NameScope
+    is_removed: bool
     _values: dict[str, Any]
     _children: "list[Element]"
     _single: "dict[str, Element]"
-    _removed: bool
 
     def __init__(self, spec: ElementSpec, parent: "Element | None", root: "RootElement") -> None:
         self.__dict__.update(
-            _spec=spec, _parent=parent, _root=root, _values={}, _children=[], _single={},
-            _removed=False,
+            spec=spec, tag=spec.name, parent=parent, root=root, namescope=root.namescope,
+            is_removed=False, _values={}, _children=[], _single={},
         )  # fmt: skip
-
-    # What it is.
-
-    @property
-    def tag(self) -> str:
-        return self._spec.name
-
-    @property
-    def spec(self) -> ElementSpec:
-        return self._spec
-
-    @property
-    def parent(self) -> "Element | None":
-        return self._parent
-
-    @property
-    def root(self) -> "RootElement":
-        return self._root
-
-    @property
-    def namescope(self) -> NameScope:
-        return self._root.namescope
-
-    @property
-    def is_removed(self) -> bool:
-        return self._removed
 
     @property
     def full_identifier(self) -> str:
@@ -72,19 +48,19 @@ class Element:
 
     def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
         prefix = self.namescope.full_prefix(prefix_root)
-        if self._spec.name == "worldbody":
+        if self.tag == "worldbody":
             return prefix or "world"
-        identifier = self._spec.identifier
+        identifier = self.spec.identifier
         name = self._values.get(identifier) if identifier else None
-        if isinstance(self._parent, AttachmentFrame):
-            inside = self._parent.prefixed_identifier(prefix_root)
+        if isinstance(self.parent, AttachmentFrame):
+            inside = self.parent.prefixed_identifier(prefix_root)
             return f"{inside}{name}{PREFIX_SEPARATOR}" if name else inside
         if name:
             return f"{prefix}{name}"
-        if self._spec.name == "default":
+        if self.tag == "default":
             return prefix or PREFIX_SEPARATOR
         number = self.namescope.number(self)
-        return f"{prefix or PREFIX_SEPARATOR}{UNNAMED_PREFIX}{self._spec.namespace}_{number}"
+        return f"{prefix or PREFIX_SEPARATOR}{UNNAMED_PREFIX}{self.spec.namespace}_{number}"
 
     # Attributes and children.
 
@@ -93,7 +69,7 @@ class Element:
             raise AttributeError(name)
         if (failed := getattr(type(self), name, None)) is not None:  # a property: its own error
             return failed.__get__(self)
-        spec = self._spec
+        spec = self.spec
         if (attribute := _inner(name)) in spec.attributes and name != "class":
             return self._value(attribute)
         child = spec.children.get(name)
@@ -106,16 +82,16 @@ class Element:
     def __setattr__(self, name: str, value: Any) -> None:
         if name.startswith("_"):
             self.__dict__[name] = value
-        elif _inner(name) not in self._spec.attributes:
+        elif _inner(name) not in self.spec.attributes:
             raise AttributeError(f"can't set attribute {name!r}{or_else(name, self._words())}")
         else:
             self.set_attributes(**{name: value})
 
     def __delattr__(self, name: str) -> None:
-        if _inner(name) in self._spec.attributes:
+        if _inner(name) in self.spec.attributes:
             self.set_attributes(**{name: None})
-        elif name in self._spec.children:
-            child = self._spec.children[name]
+        elif name in self.spec.children:
+            child = self.spec.children[name]
             if child.repeated:
                 raise AttributeError(f"can't delete all of {name!r}; remove() each")
             if (present := self._only(child)) is not None:
@@ -132,12 +108,12 @@ class Element:
         return AttributeError(f"{kind!r} object has no attribute {name!r}{known}")
 
     def _words(self) -> list[str]:
-        return [*map(_outer, self._spec.attributes), *self._spec.children]
+        return [*map(_outer, self.spec.attributes), *self.spec.children]
 
     def _value(self, name: str) -> Any:
         value = self._values.get(name)
         if isinstance(value, Element) and value.is_removed:
-            kind = self._spec.attributes[name]
+            kind = self.spec.attributes[name]
             self._require(name)
             self._values.pop(name)
             if isinstance(kind, Reference) and kind.namespace.startswith("@"):
@@ -152,7 +128,7 @@ class Element:
     def set_attributes(self, **attributes: Any) -> None:
         """Set attributes; None clears one."""
         converted = self._converted(attributes)
-        identifier = self._spec.identifier
+        identifier = self.spec.identifier
         if identifier in converted:  # may fail
             self._rename(converted.pop(identifier))
         for name, value in converted.items():
@@ -162,11 +138,11 @@ class Element:
         converted: dict[str, Any] = {}
         for name, value in attributes.items():
             attribute = _inner(name)
-            kind = self._spec.attributes.get(attribute)
+            kind = self.spec.attributes.get(attribute)
             if kind is None or name == "class":
                 raise AttributeError(
                     f"{name!r} is not a valid attribute for <{self.tag}>"
-                    f"{or_else(name, [*map(_outer, self._spec.attributes)])}"
+                    f"{or_else(name, [*map(_outer, self.spec.attributes)])}"
                 )
             if empty := value is None or (isinstance(value, str) and value == ""):
                 self._require(attribute)
@@ -179,34 +155,34 @@ class Element:
                     raise
                 raise type(error)(f"{where}: {error}") from error
             if isinstance(kind, BasePath):  # files that are converted next are in it
-                self._root.folders[kind.files] = value or ""
+                self.root.folders[kind.files] = value or ""
         return converted
 
     def _require(self, attribute: str) -> None:
-        if attribute in self._spec.required:
+        if attribute in self.spec.required:
             raise AttributeError(f"attribute {_outer(attribute)!r} of <{self.tag}> is required")
 
     def _rename(self, name: str | None) -> None:
-        identifier = self._spec.identifier
+        identifier = self.spec.identifier
         if identifier is None:
             return
         scope, before = self.namescope, self._values.get(identifier)
         if name == before:
             return
-        if not isinstance(self._parent, AttachmentFrame):
+        if not isinstance(self.parent, AttachmentFrame):
             if name is not None:
-                scope.add(self._spec.namespace, name, self)
+                scope.add(self.spec.namespace, name, self)
             if before is not None:
-                scope.remove(self._spec.namespace, before)
+                scope.remove(self.spec.namespace, before)
         self._put(identifier, name)
         scope.renumber()
 
     def _write(self, name: str, value: Any) -> None:
-        if isinstance(self._spec.attributes[name], Identifier):
+        if isinstance(self.spec.attributes[name], Identifier):
             self._rename(value)
             return
         self._put(name, value)
-        if not self._spec.repeated and not isinstance(self._spec.attributes[name], BasePath):
+        if not self.spec.repeated and not isinstance(self.spec.attributes[name], BasePath):
             for other in self._merged():  # attached models share their options
                 other._put(name, value)
 
@@ -215,7 +191,7 @@ class Element:
             self._values.pop(name, None)
         else:
             self._values[name] = value
-        kind = self._spec.attributes[name]
+        kind = self.spec.attributes[name]
         if isinstance(kind, Reference) and isinstance(value, Element) and not self.referred(kind):
             self._put(kind.namespace[1:], value.spec.namespace)
 
@@ -223,15 +199,15 @@ class Element:
         """The only child of its kind, created on first access unless it is on demand."""
         child = self._single.get(spec.name)
         if child is None and not spec.on_demand:
-            child = self._single[spec.name] = Element(spec, self, self._root)
+            child = self._single[spec.name] = Element(spec, self, self.root)
         return child
 
     def _path(self) -> "tuple[ElementSpec, ...]":
         """Specs of the ancestors below the root and of the element itself."""
         path, element = [], self
-        while element._parent is not None:
-            path.append(element._spec)
-            element = element._parent
+        while element.parent is not None:
+            path.append(element.spec)
+            element = element.parent
         return tuple(reversed(path))
 
     def _merged(self) -> "list[Element]":
@@ -241,28 +217,30 @@ class Element:
             return []
         if any(spec.repeated or spec.on_demand for spec in path):
             return []
-        models = self._root.root_model.all_models()
-        return [_at(model, path) for model in models if model is not self._root]
+        models = self.root.root_model.all_models()
+        return [_at(model, path) for model in models if model is not self.root]
 
     def all_children(self) -> "list[Element]":
-        for spec in self._spec.children.values():
+        for spec in self.spec.children.values():
             if not spec.repeated:
                 self._only(spec)
         return self._existing()
 
     def get_children(self, element_name: str) -> Any:
-        if element_name not in self._spec.children:
-            raise AttributeError(
-                f"<{element_name}> is not a valid child of <{self.tag}>"
-                f"{or_else(element_name, list(self._spec.children))}"
-            )
-        return getattr(self, element_name)
+        return getattr(self, self._child_spec(element_name).name)
+
+    def _child_spec(self, name: str) -> ElementSpec:
+        children = self.spec.children
+        if name not in children:
+            known = or_else(name, list(children))
+            raise AttributeError(f"<{name}> is not a valid child of <{self.tag}>{known}")
+        return children[name]
 
     def _attached_sections(self) -> "list[Element]":
         """This section in directly attached models, if it lists their elements too."""
-        if self._parent is not self._root or self.tag in ("worldbody", "default"):
+        if self.parent is not self.root or self.tag in ("worldbody", "default"):
             return []
-        return [getattr(model, self.tag) for model in self._root.attached_models]
+        return [getattr(model, self.tag) for model in self.root.attached_models]
 
     # Building.
 
@@ -270,15 +248,10 @@ class Element:
         return self.insert(element_name, len(self._children), **attributes)
 
     def insert(self, element_name: str, position: int, **attributes: Any) -> "Element":
-        spec = self._spec.children.get(element_name)
-        if spec is None:
-            raise AttributeError(
-                f"<{element_name}> is not a valid child of <{self.tag}>"
-                f"{or_else(element_name, list(self._spec.children))}"
-            )
+        spec = self._child_spec(element_name)
         if not spec.repeated and self._only(spec) is not None:
             raise ValueError(f"a <{element_name}> child already exists")
-        child = Element(spec, self, self._root)
+        child = Element(spec, self, self.root)
         for name in spec.required:
             if attributes.get(_outer(name)) is None:
                 child._require(name)
@@ -314,24 +287,24 @@ class Element:
     def _remove(self) -> None:
         for child in [*self._children, *self._single.values()]:
             child._remove()
-        if self._spec.identifier and not isinstance(self._parent, AttachmentFrame):
+        if self.spec.identifier and not isinstance(self.parent, AttachmentFrame):
             self.namescope.leave(self)
         self._values.clear()
-        parent = self._parent
-        if parent is None or not (self._spec.repeated or self._spec.on_demand):
+        parent = self.parent
+        if parent is None or not (self.spec.repeated or self.spec.on_demand):
             return
-        if self._spec.repeated:
+        if self.spec.repeated:
             parent._children[:] = [c for c in parent._children if c is not self]
         else:
             parent._single.pop(self.tag, None)
-        self._removed = True
+        self.__dict__["is_removed"] = True
         self.namescope.renumber()
 
     def attach(self, attachment: "RootElement") -> "AttachmentFrame":
         """Attach a model to this body, or to its parent at the pose of this site."""
         if self.tag not in ("site", "body", "worldbody"):
             raise AttributeError(f"<{self.tag}> takes no attachments, only bodies and sites do")
-        return self._root.attach_to(self, attachment)
+        return self.root.attach_to(self, attachment)
 
     # Finding.
 
@@ -348,7 +321,7 @@ class Element:
         return element if ancestor is self else None
 
     def _require_namespace(self, namespace: str) -> None:
-        known = collect_namespaces(self._root.spec)
+        known = collect_namespaces(self.root.spec)
         if namespace not in known:
             raise ValueError(
                 f"{namespace!r} is not a valid namespace{or_else(namespace, sorted(known))}"
@@ -356,9 +329,9 @@ class Element:
 
     def _holder(self) -> "Element | None":
         """The parent, or the attachment frame of an attached root."""
-        if self._parent is not None:
-            return self._parent
-        return self._root.parent_frame
+        if self.parent is not None:
+            return self.parent
+        return self.root.parent_frame
 
     def find_all(
         self,
@@ -382,14 +355,14 @@ class Element:
     def _existing(self) -> "list[Element]":
         """Children that exist already; `all_children` creates missing sections."""
         single = self._single
-        children = [single[tag] for tag in self._spec.children if tag in single] if single else []
+        children = [single[tag] for tag in self.spec.children if tag in single] if single else []
         children += self._children
         for other in self._attached_sections():
             children += [c for c in other._existing() if c.spec.repeated]
         return children
 
     def resolve_references(self) -> None:
-        for name, kind in self._spec.attributes.items():
+        for name, kind in self.spec.attributes.items():
             value = self._values.get(name)
             if isinstance(kind, Reference) and isinstance(value, str):
                 namespace = self.referred(kind)
@@ -435,7 +408,7 @@ class Element:
 
     def _same_attributes(self, other: "Element") -> bool:
         mine, others = self.get_attributes(), other.get_attributes()
-        if self._parent is None:
+        if self.parent is None:
             mine.pop("model", None)
             others.pop("model", None)
         if mine.keys() != others.keys():
@@ -480,25 +453,19 @@ class Element:
         filename_with_hash: bool = True,
     ) -> str:
         del debug_context
-        xml = self.to_xml(
-            prefix_root,
-            precision=precision,
-            zero_threshold=zero_threshold,
-            self_only=self_only,
-            filename_with_hash=filename_with_hash,
-        )
+        scope = prefix_root or self.namescope
+        writer = _Writer(scope, precision, zero_threshold, hashed=filename_with_hash)
+        return self._text(writer, self_only, pretty_print)
+
+    def _text(self, writer: "_Writer", self_only: bool = True, pretty_print: bool = False) -> str:
+        xml = writer.write(self, self_only)
         if self_only and self._existing():
             xml.text = "..."
         text: str = etree.tostring(xml, pretty_print=pretty_print and not self_only, encoding=str)
         return text
 
     def __str__(self) -> str:
-        writer = _Writer(self.namescope, unnamed=False)
-        xml = writer.write(self, self_only=True)
-        if self._existing():
-            xml.text = "..."
-        text: str = etree.tostring(xml, encoding=str)
-        return text
+        return self._text(_Writer(self.namescope, unnamed=False))
 
     def __repr__(self) -> str:
         return f"MJCF Element: {self}"
@@ -513,42 +480,37 @@ class Element:
 class AttachmentFrame(Element):
     """The body that holds an attached model; joints can be added to it."""
 
-    _attachment: "RootElement"
+    attachment: "RootElement"
 
     def __init__(self, parent: Element, site: Element | None, attachment: "RootElement") -> None:
         body = parent.root.spec.children["worldbody"].children["body"]
         super().__init__(frame_spec(body, parent.tag == "worldbody"), parent, parent.root)
-        self._attachment = attachment
+        self.__dict__["attachment"] = attachment
         if site is not None:
             for name in ("pos", *_ORIENTATIONS):
                 self._put(name, copy.copy(site._value(name)))
 
-    @property
-    def attachment(self) -> "RootElement":
-        return self._attachment
-
     def prefixed_identifier(self, prefix_root: NameScope | None = None) -> str:
-        return self._attachment.namescope.full_prefix(prefix_root)
+        return self.attachment.namescope.full_prefix(prefix_root)
 
     def all_children(self) -> list[Element]:
         own = [*self._single.values(), *self._children]
-        return own + self._attachment.worldbody.all_children()
+        return own + self.attachment.worldbody.all_children()
 
     def _existing(self) -> list[Element]:
         return self.all_children()
 
     def _remove(self) -> None:
-        self._attachment.worldbody._remove()
-        self._attachment.detach()
+        self.attachment.worldbody._remove()
+        self.attachment.detach()
 
 
 class RootElement(Element):
     """A model."""
 
     folders: dict[str, str]  # within `model_dir`, by kind of files
-    _scope: NameScope
-    _frame: AttachmentFrame | None
-    _attached: "list[RootElement]"
+    parent_frame: AttachmentFrame | None
+    attached_models: "list[RootElement]"
 
     def __init__(
         self,
@@ -556,20 +518,12 @@ class RootElement(Element):
         model_dir: str = "",
         assets: Mapping[str, str | bytes] | None = None,
     ) -> None:
-        super().__init__(schema(), None, self)
         self.__dict__.update(
-            _scope=NameScope(model or UNNAMED, self), _frame=None, _attached=[], folders={},
-            _assets=dict(assets or {}), _model_dir=model_dir,
+            namescope=NameScope(model or UNNAMED, self), parent_frame=None, attached_models=[],
+            folders={}, _assets=dict(assets or {}), _model_dir=model_dir,
         )  # fmt: skip
+        super().__init__(schema(), None, self)
         self._values["model"] = model or UNNAMED
-
-    @property
-    def namescope(self) -> NameScope:
-        return self._scope
-
-    @property
-    def parent_frame(self) -> AttachmentFrame | None:
-        return self._frame
 
     @property
     def parent_model(self) -> "RootElement | None":
@@ -579,10 +533,6 @@ class RootElement(Element):
     def root_model(self) -> "RootElement":
         outer = self.parent_model
         return self if outer is None else outer.root_model
-
-    @property
-    def attached_models(self) -> "list[RootElement]":
-        return self._attached
 
     def read_file(self, name: str, files: str) -> bytes:
         """Contents of a file named by an attribute."""
@@ -599,7 +549,7 @@ class RootElement(Element):
 
     @property
     def worldbody(self) -> Element:
-        world = self._only(self._spec.children["worldbody"])
+        world = self._only(self.spec.children["worldbody"])
         assert world is not None
         return world
 
@@ -641,7 +591,7 @@ class RootElement(Element):
         siblings.insert(index, frame)
         self.namescope.renumber()
         self.attached_models.append(attachment)
-        attachment._frame = frame
+        attachment.__dict__["parent_frame"] = frame
         for section, name, value in values:
             section._write(name, value)
         for section in _sections(self.root_model):
@@ -657,7 +607,7 @@ class RootElement(Element):
         Element._remove(frame)
         outer.attached_models.remove(self)
         outer.namescope.detach(self.namescope)
-        self._frame = None
+        self.__dict__["parent_frame"] = None
 
     def include_copy(self, other: "RootElement", override_attributes: bool = False) -> None:
         """Copy the contents of another model into this one."""
@@ -700,11 +650,11 @@ class RootElement(Element):
 
 class _NamedBody:
     def __init__(self, root: RootElement, name: str) -> None:
-        self._root, self._name = root, name
+        self.root, self._name = root, name
 
     @property
     def full_identifier(self) -> str:
-        return f"{self._root.namescope.full_prefix()}{self._name}"
+        return f"{self.root.namescope.full_prefix()}{self._name}"
 
 
 class ElementList(list[Element]):
@@ -712,18 +662,18 @@ class ElementList(list[Element]):
 
     def __init__(self, parent: Element, spec: ElementSpec, elements: list[Element]) -> None:
         super().__init__(elements)
-        self._parent, self._spec = parent, spec
+        self.parent, self.spec = parent, spec
 
     def add(self, **attributes: Any) -> Element:
-        return self._parent.add(self._spec.name, **attributes)
+        return self.parent.add(self.spec.name, **attributes)
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, str):
             return super().__getitem__(key)
         for element in self:
-            if element.prefixed_identifier(self._parent.namescope) == key:
+            if element.prefixed_identifier(self.parent.namescope) == key:
                 return element
-        raise KeyError(f"no <{self._spec.name}> {key!r} in <{self._parent.tag}>")
+        raise KeyError(f"no <{self.spec.name}> {key!r} in <{self.parent.tag}>")
 
     def __delitem__(self, key: Any) -> None:
         for element in [self[key]] if isinstance(key, str | int) else self[key]:
@@ -735,7 +685,7 @@ class ElementList(list[Element]):
 
     def __contains__(self, key: object) -> bool:
         if isinstance(key, str):
-            scope = self._parent.namescope
+            scope = self.parent.namescope
             return any(element.prefixed_identifier(scope) == key for element in self)
         return super().__contains__(key)
 
@@ -823,7 +773,7 @@ def _namesake(child: Element, target: Element) -> Element | None:
 
 def _refuse_clashes(target: Element, source: Element) -> None:
     """Raise ValueError for names and values of the source that its copy would have twice."""
-    for name, value in source._values.items() if source._parent is not None else ():
+    for name, value in source._values.items() if source.parent is not None else ():
         present = target._value(name)
         if present is not None and not np.array_equal(present, value):
             raise ValueError(
@@ -846,7 +796,7 @@ def _refuse_names(root: "RootElement", element: Element) -> None:
 
 
 def _copy_into(target: Element, source: Element, override: bool, made: dict[int, Element]) -> None:
-    for name, value in source._values.items() if source._parent is not None else ():
+    for name, value in source._values.items() if source.parent is not None else ():
         target._write(name, value.copy() if isinstance(value, np.ndarray) else value)
     for child in source._single.values():
         twin = target._only(child.spec)
@@ -892,8 +842,8 @@ class _Writer:
         above: Element | None = element
         while above is not None and above.root is element.root:
             in_class = in_class or "childclass" in above._values
-            above = above._parent
-        if element.tag == "default" and element._parent is element.root:
+            above = above.parent
+        if element.tag == "default" and element.parent is element.root:
             return self._defaults(element.root)
         return self._element(element, in_class, self_only)
 
@@ -902,7 +852,7 @@ class _Writer:
         xml = self.attributes(element, in_class)
         if self_only:
             return xml
-        if element._parent is None:
+        if element.parent is None:
             self._root(element, xml)
             return xml
         children = element._existing()
@@ -916,7 +866,7 @@ class _Writer:
         """An lxml element without children."""
         spec = element.spec
         xml = etree.Element(spec.name)
-        outside = isinstance(element._parent, AttachmentFrame)  # its name ends with a prefix
+        outside = isinstance(element.parent, AttachmentFrame)  # its name ends with a prefix
         framed = outside or isinstance(element, AttachmentFrame)
         if not framed:
             self._name(element, xml)
@@ -952,14 +902,14 @@ class _Writer:
 
     def _name(self, element: Element, xml: Any) -> None:
         identifier = element.spec.identifier
-        if element._parent is None:
+        if element.parent is None:
             xml.set("model", element.model)
         elif identifier is not None and (self._unnamed or identifier in element._values):
             xml.set(identifier, element.prefixed_identifier(self._scope))
 
     def _attribute(self, element: Element, name: str, xml: Any) -> None:
         value, kind = element._value(name), element.spec.attributes[name]
-        if value is None or (element._parent is None and name == "model"):
+        if value is None or (element.parent is None and name == "model"):
             return
         if isinstance(value, Element):
             xml.set(name, value.prefixed_identifier(self._scope))
