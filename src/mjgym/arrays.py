@@ -142,3 +142,16 @@ def largest(x: Array) -> Array:
 
 def smallest(x: Array) -> Array:
     return np.minimum.reduce(x, -1) if isinstance(x, np.ndarray) else namespace(x).min(x, axis=-1)
+
+
+def drawn_row(drawn: Array, columns: int, number: Array) -> Array:
+    """A row of the numbers that an episode has drawn, by its number, (..., columns).
+
+    Args:
+        drawn: the numbers row by row, (..., rows * columns); after the last row comes the first.
+        number: of the row, (...).
+    """
+    xp, rows = namespace(drawn), drawn.shape[-1] // columns
+    table = reshaped(drawn, (*drawn.shape[:-1], rows, columns))
+    chosen = xp.arange(float(rows)) == (number % rows)[..., None]
+    return xp.sum(xp.where(chosen[..., None], table, 0.0), axis=-2)

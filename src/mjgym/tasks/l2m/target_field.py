@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array, namespace, total
+from mjgym.arrays import Array, drawn_row, namespace, total
 from mjgym.task import Arrays
 
 REACH = 20.0  # m, from the middle of a map to its edges
@@ -84,12 +84,8 @@ class TargetField:
         The map is centred on the position; the heading (rad) is that of the path so far.
         """
         xp = namespace(position)
-        count = SINKS[self.version]
-        table = xp.reshape(draws, (*draws.shape[:-1], count, DRAWS))
-        mask = xp.arange(float(count)) == (number % count)[..., None]
-        drawn = xp.sum(xp.where(mask[..., None], table, xp.zeros_like(table)), axis=-2)
-        turn = TURNS[self.version]
-        heading = heading + turn * (2 * drawn[..., 1] - 1)
+        drawn = drawn_row(draws, DRAWS, number)
+        heading = heading + TURNS[self.version] * (2 * drawn[..., 1] - 1)
         distance = NEAREST_SINK + (FARTHEST_SINK - NEAREST_SINK) * drawn[..., 0]
         direction = xp.stack([xp.cos(heading), xp.sin(heading)], axis=-1)
         return {

@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.arrays import Array, columns, total
+from mjgym.arrays import Array, columns, drawn_row, total
 from mjgym.mjcf import Spec, add, remove
 from mjgym.robots.legged_robots import LeggedRobot
 from mjgym.rotations import norm, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.legged_task import FLOOR, FOREVER, ROOT, drawn_row, uniform_columns
+from mjgym.tasks.legged.legged_task import FLOOR, FOREVER, ROOT, uniform_columns
 from mjgym.variation import Uniform, factor, shared
 
 # Servos: stiffness (N m/rad) and damping (N m s/rad) of all joints but those with these names.
@@ -198,7 +198,7 @@ class HumanoidJoystick(Joystick):
         v.userdata[0], v.userdata[1:] = rng.uniform(*GAIT), commands.ravel()
 
     def _commanded(self, v: View, number: Array) -> Array:
-        return drawn_row(v, v.userdata[..., 1:], 3, number)
+        return drawn_row(v.userdata[..., 1:], 3, number)
 
     @property
     def command_ranges(self) -> tuple[tuple[float, float], ...]:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.arrays import Array, reshaped
+from mjgym.arrays import Array
 from mjgym.mjcf import Spec, add
 from mjgym.observables import Observable
 from mjgym.robots.legged_robots import LeggedRobot, legged_robots
@@ -230,16 +230,3 @@ def uniform_columns(
     low, high = np.array(spans).T[..., None]
     drawn: np.ndarray = low + (high - low) * rng.random((len(spans), rows))
     return drawn.T
-
-
-def drawn_row(v: View, drawn: Array, columns: int, number: Array) -> Array:
-    """A row of the numbers that an episode has drawn, by its number, (..., columns).
-
-    Args:
-        drawn: the numbers row by row, (..., rows * columns); after the last row comes the first.
-        number: of the row, (...).
-    """
-    rows = drawn.shape[-1] // columns
-    table = reshaped(drawn, (*v.lead, rows, columns))
-    chosen = v.xp.arange(float(rows)) == (number % rows)[..., None]
-    return v.xp.sum(v.xp.where(chosen[..., None], table, 0.0), axis=-2)

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.arrays import Array, namespace, total
+from mjgym.arrays import Array, drawn_row, namespace, total
 from mjgym.mjcf import Spec, assign
 from mjgym.rotations import squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, register
 from mjgym.tasks.legged.joystick import Joystick
-from mjgym.tasks.legged.legged_task import FLOOR, FOREVER, ROOT, drawn_row
+from mjgym.tasks.legged.legged_task import FLOOR, FOREVER, ROOT
 from mjgym.variation import Uniform, factor, offset
 
 STIFFNESS, DAMPING, ROTOR = 35.0, 0.5, 0.005  # N m/rad, N m s/rad, kg m^2
@@ -154,7 +154,7 @@ class QuadrupedJoystick(Joystick):
 
     def memory(self, v: View) -> Arrays:
         number = v.xp.zeros(v.lead, dtype=v.xp.float64)
-        change = drawn_row(v, v.userdata[..., 3:], COLUMNS, number)
+        change = drawn_row(v.userdata[..., 3:], COLUMNS, number)
         return {
             **super().memory(v),
             "number": number,  # of the next change
@@ -170,7 +170,7 @@ class QuadrupedJoystick(Joystick):
         wanted = change[..., DRAWN] * change[..., WANTED]
         changed = command - change[..., CHANGED] * (command - wanted)
         number = xp.where(over, m["number"] + 1, m["number"])
-        following = drawn_row(v, v.userdata[..., 3:], COLUMNS, number)
+        following = drawn_row(v.userdata[..., 3:], COLUMNS, number)
         return {
             **super().update(v),
             "number": number,

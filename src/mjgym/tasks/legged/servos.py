@@ -12,13 +12,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mjgym.arrays import Array, alongside, total
+from mjgym.arrays import Array, alongside, drawn_row, total
 from mjgym.mjcf import Spec, add, assign
 from mjgym.robots.legged_robots import LeggedRobot
 from mjgym.rotations import norm, to_local
 from mjgym.sim import SingleView, View
 from mjgym.task import Action, Arrays, Model
-from mjgym.tasks.legged.legged_task import ROOT, LeggedTask, drawn_row, servo_actions
+from mjgym.tasks.legged.legged_task import ROOT, LeggedTask, servo_actions
 from mjgym.variation import Distribution, Uniform, offset, shared
 
 # Servos: critically damped twice over, at this frequency, for the rotor alone.
@@ -196,7 +196,7 @@ class ServoTask(LeggedTask):
 
     def _drawn_push(self, v: View, number: Array) -> Array:
         """Time until a push (s) and its change of velocity, (..., 7)."""
-        return drawn_row(v, self.drawn_numbers(v, "pushes"), 1 + len(self.largest_push), number)
+        return drawn_row(self.drawn_numbers(v, "pushes"), 1 + len(self.largest_push), number)
 
     def _bias(self, v: View) -> Array:
         return self.drawn_numbers(v, "biases") if self.encoder_bias else 0.0

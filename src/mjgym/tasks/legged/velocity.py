@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.arrays import Array, total
+from mjgym.arrays import Array, drawn_row, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import Z_ROW, norm, squared_norm
 from mjgym.sim import SingleView, View
@@ -24,7 +24,6 @@ from mjgym.tasks.legged.legged_task import (
     FOREVER,
     ROOT,
     CommandedTask,
-    drawn_row,
     uniform_columns,
 )
 from mjgym.tasks.legged.servos import ITSELF, ServoTask, hard_steps
@@ -231,7 +230,7 @@ class Velocity(CommandedTask, ServoTask):
         return np.stack([ahead, aside, turn, target, heads, stands, held], axis=-1)
 
     def _command_row(self, v: View, number: Array) -> Array:
-        return drawn_row(v, self.drawn_numbers(v, "commands"), COLUMNS, number)
+        return drawn_row(self.drawn_numbers(v, "commands"), COLUMNS, number)
 
     def _as_commanded(self, v: View, drawn: Array, turning: Array) -> Array:
         """The command of a row: its heading becomes a turning rate, standing comes last."""

@@ -135,19 +135,18 @@ def cell_centre(maze: Maze, row: int, column: int, size: float) -> tuple[float, 
     return (column - (maze.width - 1) / 2) * size, ((maze.height - 1) / 2 - row) * size
 
 
-def cover(rows: Sequence[str], character: str, *, odd: bool = True) -> list[Rectangle]:
+def cover(rows: Sequence[str], character: str) -> list[Rectangle]:
     """Partition the cells of one character into rectangles, in order of selection.
 
-    With `odd` all have an odd number of cells both ways, so that each is centred on a cell. The
-    rule is that of the published tasks: take the first uncovered cell, row by row. In each row from
-    there down, measure the run of free cells of the character, no longer than in the rows above,
-    and less one where that is even; stop at an empty row. Of the rectangles with an odd number of
-    rows take the largest, the first on ties.
+    All have an odd number of cells both ways, so that each is centred on a cell. The rule is that
+    of the published tasks: take the first uncovered cell, row by row. In each row from there down,
+    measure the run of free cells of the character, no longer than in the rows above, and less one
+    where that is even; stop at an empty row. Of the rectangles with an odd number of rows take the
+    largest, the first on ties.
 
     Args:
         rows: a maze's `rows` or `letters`.
         character: which cells to cover.
-        odd: whether numbers of cells are odd.
     """
     left = [[c == character for c in row] for row in rows]
     taken = []
@@ -160,8 +159,8 @@ def cover(rows: Sequence[str], character: str, *, odd: bool = True) -> list[Rect
             run = next((n for n in range(columns) if not row[j + n]), columns)
             if run == 0:
                 break
-            columns = run - (run + 1) % 2 if odd else run
-            if (k % 2 or not odd) and k * columns > best.rows * best.columns:
+            columns = run - (run + 1) % 2
+            if k % 2 and k * columns > best.rows * best.columns:
                 best = Rectangle(i, j, k, columns)
         for row_held, column_held in best.cells():
             left[row_held][column_held] = False
@@ -272,9 +271,7 @@ def random_maze(
         )
     limit = most_walls(height, width)
     if max_walls is not None:
-        limit = min(
-            limit, whole_number("max_walls", max_walls, 4)
-        )  # the fewest that enclose a room
+        limit = min(limit, whole_number("max_walls", max_walls, 4))  # as many enclose a room
     fewest = height * width
     for _ in range(_DRAWS):
         rooms = _place_rooms(rng, height, width, max_rooms, room_side, room_stretch)

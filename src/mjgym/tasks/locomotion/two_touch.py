@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from mjgym.arrays import Array, total
+from mjgym.arrays import Array, drawn_row, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim import SingleView, View
@@ -91,10 +91,7 @@ class TwoTouch(WalkerTask):
 
     def before_step(self, v: View, action: Array) -> Arrays:
         m, xp = v.memory, v.xp
-        number = (m["orbs"] + 1) % PLACES
-        places = xp.reshape(v.userdata, (*v.lead, PLACES, 2))
-        chosen = xp.arange(float(PLACES)) == number[..., None]
-        place = xp.sum(xp.where(chosen[..., None], places, 0.0), axis=-2)
+        place = drawn_row(v.userdata, 2, m["orbs"] + 1)
         orb, others = v.mocap_pos[..., :1, :], v.mocap_pos[..., 1:, :]
         orb_xy = xp.where(m["renew"][..., None, None] > 0, place[..., None, :], orb[..., :2])
         return {

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mjgym.actions import Action, Model, bounds, controls
-from mjgym.arrays import Array, known_empty, reshaped, smallest, total
+from mjgym.arrays import Array, drawn_row, known_empty, reshaped, smallest, total
 from mjgym.mjcf import Spec, add
 from mjgym.rotations import about_z
 from mjgym.sim import SingleView, View
@@ -285,10 +285,7 @@ class Soccer(Task):
     def _throw_in(self, v: View, out: Array) -> Arrays:
         """Positions and velocities with an out ball put back on the field."""
         xp = v.xp
-        shares = xp.reshape(v.userdata[..., : 2 * THROWS], (*v.lead, THROWS, 2))
-        number = v.memory["throws"] % THROWS
-        chosen = xp.arange(float(THROWS)) == number[..., None]
-        share = xp.sum(xp.where(chosen[..., None], shares, 0.0), axis=-2)
+        share = drawn_row(v.userdata[..., : 2 * THROWS], 2, v.memory["throws"])
         place = v.geom("ball").xpos[..., :2] * share
         upright = xp.asarray([BALL_HEIGHT, 1.0, 0.0, 0.0, 0.0]) + xp.zeros((*v.lead, 1))
         pose = xp.concat([place, upright], axis=-1)
