@@ -5,19 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mjgym.actions import Model
 from mjgym.robots.staged_policy import CLOSE, OPEN, Motion, Observation, Stage
 from mjgym.robots.tool_poses import UP, heading_of_x, pointing_down, rotation_between
 from mjgym.rotations import (
     about_z,
     compose,
     from_rotation_vector,
-    product,
     quaternion_to_rotation_vector,
     smallest_angle,
     to_local,
-    to_world,
 )
+from mjgym.sim import Single, SingleView
 from mjgym.task.models import compile_model
 from mjgym.tasks.robosuite.tabletop import Tabletop
 from mjgym.tasks.robosuite.team import Manipulator, action_slices
@@ -146,6 +144,8 @@ def tools_of(task: Tabletop, arms: int, hands: bool = True) -> Tools:
     if len(task.manipulators) != arms:
         raise ValueError(f"robot: the script moves {arms} arm(s), not {task.robot!r}")
     model = compile_model(task)
+    rest = Single(model).view  # all joints are at 0
+    rest.kinematics()
     numbers, grippers = action_slices(task.robots)
     places = np.concatenate([np.arange(rows.start, rows.stop).reshape(-1, 6) for rows in numbers])
     script_arms = []
@@ -156,21 +156,18 @@ def tools_of(task: Tabletop, arms: int, hands: bool = True) -> Tools:
                 " has not"
             )
         gripper = grippers[i].start if grippers[i].stop > grippers[i].start else None
-        origin = _rotation_at_rest(model, arm.origin)
-        joints = task.robots[arm.robot].joints
-        wrist = _wrist(model, arm, joints)
-        hand = _hand(model, arm) if hands else np.eye(3).reshape(9)
+        origin = rest.site(arm.origin).xmat.copy()
+        wrist = _wrist(rest, arm, task.robots[arm.robot].joints)
+        hand = _hand(rest, arm) if hands else np.eye(3).reshape(9)
         script_arms.append(Arm(arm.label, places[i], gripper, origin, wrist, hand))
     return Tools(tuple(script_arms), len(task.actions(model)))
 
 
-def _wrist(model: Model, manipulator: Manipulator, joints: Sequence[str]) -> Wrist:
+def _wrist(rest: SingleView, manipulator: Manipulator, joints: Sequence[str]) -> Wrist:
     """Last joint of an arm, among the joints of its robot."""
     last = manipulator.joints[-1]
-    joint = model.joint(last)
-    axis = to_world(_rotation_of_body(model, int(joint.bodyid[0])), joint.axis)
-    pointing = _rotation_at_rest(model, manipulator.tool)[2::3]
-    sign = -float(np.sign(axis @ pointing))
+    joint, pointing = rest.model.joint(last), rest.site(manipulator.tool).xmat[2::3]
+    sign = -float(np.sign(rest.joint(last).xaxis @ pointing))
     middle, half = 0.0, np.inf
     if joint.limited[0]:
         low, high = joint.range
@@ -178,39 +175,14 @@ def _wrist(model: Model, manipulator: Manipulator, joints: Sequence[str]) -> Wri
     return Wrist(f"robot{manipulator.robot}_joint_pos", joints.index(last), sign, middle, half)
 
 
-def _hand(model: Model, manipulator: Manipulator) -> np.ndarray:
+def _hand(rest: SingleView, manipulator: Manipulator) -> np.ndarray:
     """Rotation from a tool's site to axes in which the fingers close along x, (9,)."""
     first, second = (
-        np.mean([_place_at_rest(model, manipulator.hand_prefix + pad) for pad in pads], axis=0)
+        np.mean([rest.geom(manipulator.hand_prefix + pad).xpos for pad in pads], axis=0)
         for pads in manipulator.hand.fingers
     )
-    way = np.abs(to_local(_rotation_at_rest(model, manipulator.tool), second - first))
+    way = np.abs(to_local(rest.site(manipulator.tool).xmat, second - first))
     return _matrix(about_z(np.pi / 2 if way[1] > way[0] else 0.0))
-
-
-def _rotation_at_rest(model: Model, site: str) -> np.ndarray:
-    """World rotation of a site with all joints at 0, (9,)."""
-    element = model.site(site)
-    turned = compose(_rotation_of_body(model, int(element.bodyid[0])), _matrix(element.quat))
-    return np.asarray(turned)
-
-
-def _place_at_rest(model: Model, geom: str) -> np.ndarray:
-    element = model.geom(geom)
-    place, body = element.pos, int(element.bodyid[0])
-    while body:
-        place = model.body_pos[body] + to_world(_matrix(model.body_quat[body]), place)
-        body = int(model.body_parentid[body])
-    return np.asarray(place)
-
-
-def _rotation_of_body(model: Model, body: int) -> np.ndarray:
-    """World rotation of a body with all joints at 0, (9,)."""
-    quaternion = np.array([1.0, 0.0, 0.0, 0.0])
-    while body:
-        quaternion = product(model.body_quat[body], quaternion)
-        body = int(model.body_parentid[body])
-    return _matrix(quaternion)
 
 
 def _matrix(quaternion: np.ndarray) -> np.ndarray:
