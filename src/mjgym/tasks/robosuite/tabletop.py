@@ -22,7 +22,7 @@ Differences from pitfalls of the published tasks:
 import functools
 import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -400,6 +400,8 @@ class Tabletop(Task):
     reward_types: ClassVar[tuple[str, ...]] = ("dense", "sparse")
     object_names: ClassVar[tuple[str, ...]] = ()
     """The objects that are placed."""
+    bodies: ClassVar[Mapping[str, str]] = {}
+    """Their bodies, where these are not named "<name>_main"."""
 
     @functools.cached_property
     def chosen_placement(self) -> Placement:
@@ -408,7 +410,7 @@ class Tabletop(Task):
         return find_placement(chosen, self.default_placement, self.object_names)
 
     def body_of(self, name: str) -> str:
-        return f"{name}_main"
+        return self.bodies.get(name, f"{name}_main")
 
     def watch_grasp(self, scene: Spec, target: Target, arm: int | None = None) -> None:
         """Add the sensors that `grasped` reads, for one arm's hand or for all."""
@@ -499,7 +501,9 @@ class Tabletop(Task):
 
     def labels(self, v: View) -> dict[str, Signal]:
         if not self.grouped:
-            signals = {name: x for robot in self.robots for name, x in _robot_labels(robot).items()}
+            signals: dict[str, Signal] = {}
+            for robot in self.robots:
+                signals |= _robot_labels(robot, self.robot_entries(v, robot))
             for name in self.objects(v) if self.object_entries else ():
                 side, _, quantity = name.partition("_")
                 if side in ("right", "left"):  # of `from_tools`
@@ -586,27 +590,20 @@ def _from_base(v: View, robot: Robot) -> Arrays:
     return entries
 
 
-def _robot_labels(robot: Robot) -> dict[str, Signal]:
-    prefix = f"robot{robot.number}_"
-    of_joints, of_tools = list(MEANINGS)[:5], list(MEANINGS)[5:]
-    signals = {f"{prefix}{name}": Signal(MEANINGS[name]) for name in of_joints}
-    for arm in robot.manipulators:
-        for name in of_tools:
-            if arm.finger_joints or not name.startswith("gripper"):
-                signals[f"{arm.label}{name}"] = Signal(MEANINGS[name])
-        signals[f"{arm.label}eef_quat_site"] = Signal(
-            MEANINGS["eef_quat_site"],
-            tuple(f"{arm.tool} quaternion {part}" for part in "xyzw"),
-        )
-    if robot.centre:
-        names = ("x", "y", "z"), tuple("xyzw")
-        signals[f"{prefix}base_pos"] = Signal(FROM_BASE["base_pos"])
-        signals[f"{prefix}base_quat"] = Signal(FROM_BASE["base_quat"], names[1])
-        for arm in robot.manipulators:
-            label = arm.label.replace(prefix, f"{prefix}base_to_", 1)
-            for name in list(FROM_BASE)[2:]:
-                parts = names[0] if name == "eef_pos" else names[1]
-                signals[f"{label}{name}"] = Signal(FROM_BASE[name], parts)
+def _robot_labels(robot: Robot, entries: Iterable[str]) -> dict[str, Signal]:
+    prefix, signals = f"robot{robot.number}_", {}
+    tools = {f"{arm.label}eef_quat_site": arm.tool for arm in robot.manipulators}
+    for entry in entries:
+        from_base = entry.startswith(f"{prefix}base_")
+        meanings = FROM_BASE if from_base else MEANINGS
+        quantity = next((quantity for quantity in meanings if entry.endswith(quantity)), None)
+        names: tuple[str, ...] = ()
+        if entry in tools:
+            names = tuple(f"{tools[entry]} quaternion {part}" for part in "xyzw")
+        elif from_base and quantity != "base_pos":
+            names = tuple("xyz" if quantity == "eef_pos" else "xyzw")
+        if quantity is not None:
+            signals[entry] = Signal(meanings[quantity], names)
     return signals
 
 

@@ -3,6 +3,7 @@
 import functools
 from dataclasses import dataclass
 from math import cos, pi, radians, sin, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -95,6 +96,7 @@ class ToolHang(OneTable):
     viewpoint = Viewpoint(azimuth=150, elevation=-28, distance=1.35, lookat=(-0.15, 0.0, 1.05))
     most = HUNG
     object_names = tuple(BODIES)
+    bodies: ClassVar = BODIES
     reward_types = ("sparse",)
 
     @property
@@ -125,9 +127,6 @@ class ToolHang(OneTable):
     def hand(self) -> str:
         manipulator = self.manipulators[0]
         return f"{manipulator.hand_prefix}{manipulator.hand.model().worldbody.first_body().name}"
-
-    def body_of(self, name: str) -> str:
-        return BODIES[name]
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
         return EXTENTS

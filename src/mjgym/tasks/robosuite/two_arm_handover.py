@@ -57,6 +57,7 @@ class TwoArmHandover(tabletop.TwoArms, tabletop.OneTable):
     varies = hammers.VARIES
     most = HANDED
     object_names = ("hammer",)
+    bodies: ClassVar = {"hammer": HAMMER}
 
     @property
     def default_placement(self) -> Placement:
@@ -67,9 +68,6 @@ class TwoArmHandover(tabletop.TwoArms, tabletop.OneTable):
         hammers.add_hammer(scene, "hammer")
         self.watch_grasp(scene, HAMMER, 0)
         self.watch_grasp(scene, HANDLE, 1)
-
-    def body_of(self, name: str) -> str:
-        return HAMMER
 
     def place(self, v: SingleView, rng: Any) -> None:
         radius, density = rng.uniform(*RADIUS), rng.uniform(*DENSITY)

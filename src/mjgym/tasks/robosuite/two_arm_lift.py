@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import cos, pi, radians
+from typing import ClassVar
 
 from mjgym import mjcf
 from mjgym.arrays import Array
@@ -56,6 +57,7 @@ class TwoArmLift(tabletop.TwoArms, tabletop.OneTable):
 
     most = LIFTED
     object_names = ("pot",)
+    bodies: ClassVar = {"pot": POT}
 
     @property
     def default_placement(self) -> Placement:
@@ -67,9 +69,6 @@ class TwoArmLift(tabletop.TwoArms, tabletop.OneTable):
         scene.attach(pot, prefix="pot_", frame=scene.worldbody.add_frame())
         for arm in (0, 1):
             self.watch_grasp(scene, BARS[arm], arm)
-
-    def body_of(self, name: str) -> str:
-        return POT
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
         return {"pot": EXTENT}

@@ -97,6 +97,7 @@ class TwoArmTransport(tabletop.TwoArms):
     varies = hammers.VARIES
     most = DONE
     object_names = (START, LID, "payload", TARGET, "trash", TRASH_BIN)
+    bodies: ClassVar = BODIES
     reward_types = ("sparse",)
 
     @property
@@ -149,9 +150,6 @@ class TwoArmTransport(tabletop.TwoArms):
         hammer = hammers.Hammer(RADIUS, LENGTH, DENSITY, FRICTION, head, DENSITY * HEAD_DENSITY)
         hammers.resize_hammer(v, "payload", hammer)
         super().place(v, rng)
-
-    def body_of(self, name: str) -> str:
-        return BODIES[name]
 
     def extents(self, v: SingleView) -> dict[str, Extent]:
         return {"payload": hammers.extent_of_hammer(v, "payload"), **EXTENTS}
