@@ -5,7 +5,6 @@ here they are eliminated: with T the derivative of all joints by the free coordi
 bias forces are T' M T and T' (bias + M dT/dt u).
 """
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +52,9 @@ class Coordinates:
         slides = [[joints.index(skeleton.slide(axis, s)) for s in SIDES] for axis in SLIDES]
         self._slides = np.array(slides).reshape(-1)  # both x, then both y
         n, legs = len(free), len(SIDES)
+        self._diagonal = np.arange(legs) * n + self._knees
+        x, y = self._slides.reshape(2, -1)
+        self._corners = np.concatenate([a * len(joints) + b for a, b in ((x, x), (x, y), (y, y))])
         # Indices in arrays with a leading zero.
         self._of_knees = _places(n, self._knees)
         self._of_legs = _places(n, self.legs.reshape(-1))
@@ -210,16 +212,6 @@ class Coordinates:
         )
         inertia = columns(flat, self._pairs) + columns(gained, self._more)
         return Equations(joints, reshaped(inertia, (*inertia.shape[:-1], n, n)), bias)
-
-    @functools.cached_property
-    def _diagonal(self) -> np.ndarray:
-        diagonal: np.ndarray = np.arange(len(SIDES)) * len(self.free) + self._knees
-        return diagonal
-
-    @functools.cached_property
-    def _corners(self) -> np.ndarray:
-        x, y = self._slides.reshape(2, -1)
-        return np.concatenate([a * len(self.joints) + b for a, b in ((x, x), (x, y), (y, y))])
 
 
 def _places(n: int, where: np.ndarray) -> np.ndarray:

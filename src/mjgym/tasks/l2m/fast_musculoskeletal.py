@@ -156,7 +156,7 @@ def _add_muscle(spec: Spec, name: str, side: str) -> None:
 
 def _add_point(spec: Spec, tendon: Any, name: str, point: Mapping[str, Any], side: str) -> None:
     """Add a path point, or a cylinder around which the path wraps on one side."""
-    body = spec.body(_on(point["body"], side))
+    body = spec.body(skeleton.on_side(point["body"], side))
     at = skeleton.upright(point["at"], side)
     if "radius" not in point:
         site = mjcf.add(body, "site", name=name, pos=at, size=0.004, group=4)
@@ -169,10 +169,6 @@ def _add_point(spec: Spec, tendon: Any, name: str, point: Mapping[str, Any], sid
     beside = skeleton.upright(np.add(point["at"], point["side"]).tolist(), side)
     site = mjcf.add(body, "site", name=f"{name} side", pos=beside, size=0.004, group=4)
     mjcf.add(tendon, "geom", geom=geom, sidesite=site)
-
-
-def _on(body: str, side: str) -> str:
-    return body if body == "pelvis" else f"{body}_{side}"
 
 
 def _add_limits(spec: Spec, name: str, side: str) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from mjgym.arrays import Array, alongside, columns, reshaped, total
 from mjgym.mjcf import Spec
-from mjgym.muscles import Activation, CoordinateLimits, PathGeometry, Paths, SpheresOnPlane, Thelen
+from mjgym.muscles import PathGeometry, Thelen
 from mjgym.muscles.paths import cross_rows
 from mjgym.sim import SingleView, View
 from mjgym.task import WHOLE_TOLERANCE, Arrays
@@ -423,51 +423,24 @@ def _lever(spheres: int) -> np.ndarray:
     return place.reshape(-1)
 
 
-@dataclass(frozen=True, eq=False)
 class _Laws:
     """Parameterised laws of a model, and its array indices."""
 
-    coordinates: Coordinates
-    law: Thelen
-    activation: Activation
-    paths: Paths
-    limits: CoordinateLimits
-    contact: SpheresOnPlane
-    spheres: np.ndarray
-    radii: np.ndarray
-    bodies: np.ndarray
-    feet: np.ndarray
-    frames: np.ndarray
-    lever: np.ndarray
-    eye: np.ndarray
+    def __init__(self, planar: bool, held: bool) -> None:
+        free = skeleton.free_coordinates(planar) if held else COORDINATES
+        self.coordinates = Coordinates(free)
+        self.law, self.activation = skeleton.muscles()
+        self.paths, self.limits = skeleton.paths(free), skeleton.limits(free)
+        self.contact, self.spheres, self.radii = skeleton.spheres()
+        names = [skeleton.on_side(body, side) for side in SIDES for body in skeleton.LEG_BODIES]
+        self.bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # no world
+        self.feet = np.array([skeleton.BODIES.index(f"talus_{side}") + 1 for side in SIDES])
+        frames = 12 * np.arange(self.bodies.size).reshape(len(SIDES), 1, -1, 1) + _FRAME
+        self.frames, self.lever = frames.reshape(-1), _lever(self.radii.size)
+        self.eye = np.eye(len(free))
 
 
-@functools.cache
-def _laws(planar: bool, held: bool) -> _Laws:
-    free = skeleton.free_coordinates(planar) if held else COORDINATES
-    law, activation = skeleton.muscles()
-    contact, spheres, radii = skeleton.spheres()
-    names = [
-        body if body == "pelvis" else f"{body}_{side}"
-        for side in SIDES
-        for body in skeleton.LEG_BODIES
-    ]
-    bodies = np.array([skeleton.BODIES.index(name) + 1 for name in names])  # without the world
-    return _Laws(
-        Coordinates(free),
-        law,
-        activation,
-        skeleton.paths(free),
-        skeleton.limits(free),
-        contact,
-        spheres,
-        radii,
-        bodies,
-        np.array([skeleton.BODIES.index(f"talus_{side}") + 1 for side in SIDES]),
-        (12 * np.arange(bodies.size).reshape(len(SIDES), 1, -1, 1) + _FRAME).reshape(-1),
-        _lever(radii.size),
-        np.eye(len(free)),
-    )
+_laws = functools.cache(_Laws)
 
 
 def _legs(values: Array) -> Array:

@@ -41,50 +41,6 @@ LEG_BODIES = ("pelvis", "femur", "tibia", "talus")  # spanned by the muscles
 # Slides of the tibia in the femur, in OpenSim's axes.
 SLIDES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0)}
 
-# Bones are drawn as capsules between two points (OpenSim's body axes, right side) and ellipsoids
-# (centre, half axes), m.
-CAPSULES: dict[str, list[tuple[Vector, Vector, float]]] = {
-    "pelvis": [
-        ((-0.13, 0.02, 0.0), (-0.04, -0.06, 0.0), 0.022),
-        ((-0.1, 0.06, 0.03), (-0.02, 0.03, 0.11), 0.02),
-        ((-0.02, 0.03, 0.11), (-0.01, -0.06, 0.035), 0.014),
-        ((-0.01, -0.07, 0.04), (-0.0707, -0.0661, 0.0835), 0.018),
-        ((-0.01, -0.07, 0.0), (-0.01, -0.07, 0.04), 0.016),
-    ],
-    "femur": [
-        ((0.0, 0.0, 0.0), (-0.005, -0.03, 0.045), 0.018),
-        ((-0.005, -0.03, 0.045), (0.0, -0.36, 0.0), 0.016),
-        ((0.002, -0.39, -0.022), (0.002, -0.39, 0.022), 0.026),
-    ],
-    "tibia": [
-        ((0.0, -0.025, -0.02), (0.0, -0.025, 0.02), 0.024),
-        ((0.005, -0.03, 0.0), (0.0, -0.41, 0.0), 0.014),
-        ((-0.015, -0.05, 0.035), (-0.01, -0.41, 0.025), 0.007),
-    ],
-    "talus": [((0.0, -0.005, 0.0), (0.0, -0.02, 0.0), 0.022)],
-    "calcn": [
-        ((0.03, 0.02, 0.0), (0.16, 0.0, 0.02), 0.018),
-        ((0.03, 0.02, 0.0), (0.16, 0.0, -0.02), 0.018),
-    ],
-    "toes": [
-        ((0.0, 0.0, -0.026), (0.045, -0.008, -0.026), 0.014),
-        ((0.0, 0.0, 0.0), (0.05, -0.008, 0.0), 0.013),
-        ((0.0, 0.0, 0.026), (0.04, -0.008, 0.026), 0.012),
-    ],
-    "torso": [
-        ((-0.02, -0.02, 0.0), (-0.03, 0.2, 0.0), 0.028),
-        ((-0.03, 0.2, 0.0), (-0.02, 0.46, 0.0), 0.024),
-        ((-0.02, 0.46, 0.0), (0.0, 0.55, 0.0), 0.02),
-        ((0.0, 0.42, 0.02), (-0.01, 0.44, 0.17), 0.014),
-        ((-0.01, 0.43, 0.18), (-0.03, 0.17, 0.2), 0.016),
-        ((-0.03, 0.17, 0.2), (0.06, -0.05, 0.2), 0.013),
-    ],
-}
-ELLIPSOIDS: dict[str, list[tuple[Vector, Vector]]] = {
-    "torso": [((0.0, 0.31, 0.0), (0.095, 0.15, 0.13))],
-    "head": [((0.01, 0.12, 0.0), (0.09, 0.11, 0.075)), ((0.035, 0.04, 0.0), (0.05, 0.03, 0.05))],
-    "calcn": [((0.015, 0.018, 0.0), (0.035, 0.03, 0.028))],
-}
 NO_LIMIT = (-1e6, 1e6)  # degrees
 SIDED_DRAWINGS = ("pelvis", "torso")  # bodies in the middle, drawn on both sides
 
@@ -139,6 +95,10 @@ def entry(coordinate: str) -> dict[str, Any]:
 
 DEFAULTS = np.array([entry(name).get("value", 0.0) for name in COORDINATES])
 """The value of each coordinate where it is held or nothing else is asked for."""
+
+
+def on_side(body: str, side: str) -> str:
+    return body if body == "pelvis" else f"{body}_{side}"
 
 
 def upright(vector: Sequence[float], side: str = "r") -> Vector:
@@ -335,10 +295,8 @@ def draw_muscles(spec: mjcf.Spec) -> None:
                 if at is None:
                     first = len(SLIDES) * (1 + moving.index(id(row)))
                     at = (float(straight[first]), float(straight[first + 1]), row["z"])
-                body = row["body"] if row["body"] == "pelvis" else f"{row['body']}_{side}"
-                site = mjcf.add(
-                    spec.body(body), "site", name=f"{sided} {i}", pos=upright(at, side), group=4
-                )
+                body = spec.body(on_side(row["body"], side))
+                site = mjcf.add(body, "site", name=f"{sided} {i}", pos=upright(at, side), group=4)
                 mjcf.add(tendon, "site", site=site)
 
 
@@ -389,13 +347,14 @@ def _draw(body: Any, name: str, side: str) -> None:
     """Add massless geoms without contacts that show a bone."""
     look = {"material": "bone", "contype": 0, "conaffinity": 0, "mass": 0.0, "group": 0}
     sides = SIDES if name in SIDED_DRAWINGS else (side or "r",)
+    looks = numbers()["looks"]
     for at in sides:
-        for start, end, radius in CAPSULES.get(name, []):
+        for start, end, radius in looks["capsules"].get(name, []):
             if at == "l" and not side and start[2] == end[2] == 0:
                 continue
             ends = (*upright(start, at), *upright(end, at))
             mjcf.add(body, "geom", type="capsule", fromto=ends, size=radius, **look)
-        for middle, half in ELLIPSOIDS.get(name, []):
+        for middle, half in looks["ellipsoids"].get(name, []):
             if at == "l" and not side:
                 continue
             size = (half[0], half[2], half[1])
