@@ -20,7 +20,6 @@ class NameScope:
         self._inner: dict[str, NameScope] = {}
         self._members: dict[str, dict[int, Any]] = {}
         self._numbers: dict[str, dict[int, int]] = {}
-        self.revision = 0  # increases with every change of a name
 
     @property
     def root(self) -> "NameScope":
@@ -137,7 +136,6 @@ class NameScope:
     def renumber(self) -> None:
         """Drop the numbers of unnamed elements after a change of names."""
         self._numbers.clear()
-        self.revision += 1
 
     def number(self, element: Any) -> int:
         """Index of an element among all of its kind in this model, in the order of the document."""

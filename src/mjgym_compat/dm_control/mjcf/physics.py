@@ -170,14 +170,10 @@ class Binding:
 class _EmptyBinding:
     """A binding without elements."""
 
-    def __init__(self) -> None:
-        self.__dict__["empty"] = np.empty(0)
-
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("__"):
             raise AttributeError(name)
-        empty: np.ndarray = self.__dict__["empty"]
-        return empty
+        return np.empty(0)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise ValueError("Cannot assign a value to an empty binding.")
