@@ -12,9 +12,12 @@ from mjgym.tasks.locomotion.arenas.any_arena import PLACED, Arena
 
 Half = tuple[float, float]
 """Half-lengths of a rectangle along x and y, m."""
+Box = tuple[tuple[float, float, float], tuple[float, float, float]]
+"""Centre and half-sizes, m."""
 
 TEAMS = ("home", "away")
 SIDES = (-1.0, 1.0)  # of x, where each team defends
+WAYS = {"right": -1, "left": 1}  # of y
 COLOURS = ((0.12, 0.36, 0.86), (0.88, 0.16, 0.14))  # of the teams: blue and red
 
 GOAL_DEPTH = GOAL_HEIGHT = 8 / 3  # m, half of a goal along x and z, by default
@@ -92,45 +95,32 @@ class Pitch(Arena):
         ends = self.goal_place(half, side) + _ENDS * size * (-side, -side, 1)
         return ends, THICKNESS * float(size.sum()) / 3 * _THINNER * _WIDER
 
-    def _net(self, half: Any, side: float) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Positions and half-sizes of the nets behind and over a goal, (3,) m each."""
+    def _net(self, half: Any, side: float) -> dict[str, Box]:
+        """The nets behind and over a goal."""
         depth, width, height = self.goal_size(half)
-        place = self.goal_place(half, side)
+        x, y, z = self.goal_place(half, side)
         slope = math.hypot(1.2 * depth, 2 * height)
         return {
-            "back": (
-                place + np.array([0.4 * side * depth, 0, 0]),
-                np.array([slope / 2, width, NET]),
-            ),
-            "top": (
-                place + np.array([-0.6 * side * depth, 0, height]),
-                np.array([0.4 * depth, width, NET]),
-            ),
+            "back": ((x + 0.4 * side * depth, y, z), (slope / 2, width, NET)),
+            "top": ((x - 0.6 * side * depth, y, z + height), (0.4 * depth, width, NET)),
         }
 
-    def box_walls(self, half: Any) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Positions and half-sizes of the walls of a closed field, (3,) m each."""
+    def box_walls(self, half: Any) -> dict[str, Box]:
+        """The walls of a closed field."""
         along, across = self.field(half)
         _, width, height = self.goal_size(half)
         beside, above = (across - width) / 2, LID / 2 - height
-        walls = {
-            f"box_{name}": (
-                np.array([0.0, y * (across + WALL), LID / 2]),
-                np.array([along + 2 * WALL, WALL, LID / 2]),
-            )
-            for name, y in (("right", -1), ("left", 1))
-        }
-        for team, x in zip(TEAMS, SIDES, strict=True):
-            at = x * (along + WALL)
-            for name, y in (("right", -1), ("left", 1)):
-                walls[f"box_{team}_{name}"] = (
-                    np.array([at, y * (width + beside), LID / 2]),
-                    np.array([WALL, beside, LID / 2]),
-                )
-            walls[f"box_{team}_over"] = (
-                np.array([at, 0.0, 2 * height + above]),
-                np.array([WALL, width, above]),
-            )
+        length = along + 2 * WALL
+        walls: dict[str, Box] = {}
+        for name, y in WAYS.items():
+            place = 0.0, y * (across + WALL), LID / 2
+            walls[f"box_{name}"] = place, (length, WALL, LID / 2)
+        for team, side in zip(TEAMS, SIDES, strict=True):
+            x = side * (along + WALL)
+            for name, y in WAYS.items():
+                place = x, y * (width + beside), LID / 2
+                walls[f"box_{team}_{name}"] = place, (WALL, beside, LID / 2)
+            walls[f"box_{team}_over"] = (x, 0.0, 2 * height + above), (WALL, width, above)
         return walls
 
     def _marks(self, half: Any) -> dict[str, np.ndarray]:
@@ -159,22 +149,17 @@ class Pitch(Arena):
     def model(self) -> Spec:
         spec = load("locomotion/soccer/pitch.xml")
         half = self.smallest
-        for name, place in self._marks(half).items():
-            add(spec.worldbody, "site", name=name, pos=place, size=(0.05, 0, 0), group=4)
+        for name, mark in self._marks(half).items():
+            add(spec.worldbody, "site", name=name, pos=mark, size=(0.05, 0, 0), group=4)
         for team, side, colour in zip(TEAMS, SIDES, COLOURS, strict=True):
             self._add_goal(spec, team, side, (*colour, 1.0))
-            for name in ("right", "left"):
-                # Hoardings along half of a side, in the colour of its team.
+            # Hoardings along the halves of the sides and behind the goal, as long as `place` says.
+            for name, sides in (("_right", (1, 0.06)), ("_left", (1, 0.06)), ("", (0.06, 1))):
                 add(
-                    spec.worldbody, "geom", name=f"hoarding_{team}_{name}", type="box",
-                    pos=(0, 0, HOARDING), size=(1, 0.06, HOARDING), contype=0, conaffinity=0,
+                    spec.worldbody, "geom", name=f"hoarding_{team}{name}", type="box",
+                    pos=(0, 0, HOARDING), size=(*sides, HOARDING), contype=0, conaffinity=0,
                     rgba=(*(0.35 + 0.5 * c for c in colour), 1.0),
                 )  # fmt: skip
-            add(
-                spec.worldbody, "geom", name=f"hoarding_{team}", type="box",
-                pos=(0, 0, HOARDING), size=(0.06, 1, HOARDING), contype=0, conaffinity=0,
-                rgba=(*(0.35 + 0.5 * c for c in colour), 1.0),
-            )  # fmt: skip
         if self.box:
             for name, (place, size) in self.box_walls(half).items():
                 self._add_wall(spec, name, type="box", pos=place, size=size)
@@ -223,7 +208,7 @@ class Pitch(Arena):
         corners = np.array([(1, -1), (-1, -1), (0.2, 1), (1, 1)]) * (-side * depth, height)
         points = [(x, y, z) for y in (-NET, NET) for x, z in corners]
         add(spec, "mesh", name=f"{team}_net_side", uservert=np.ravel(points))
-        for name, way in (("right", -1), ("left", 1)):
+        for name, way in WAYS.items():
             place = self.goal_place(self.smallest, side) + np.array([0, way * width, 0])
             add(
                 spec.worldbody, "geom", name=f"{team}_net_{name}", type="mesh", pos=place,
@@ -257,8 +242,8 @@ class Pitch(Arena):
         v.geom("surroundings").size[:2] = 1.15 * along, 1.15 * across
         v.geom("wall_right").pos[1], v.geom("wall_left").pos[1] = -across, across
         v.geom("wall_home").pos[0], v.geom("wall_away").pos[0] = -along, along
-        for name, place in self._marks(half).items():
-            v.site(name).pos = place
+        for name, mark in self._marks(half).items():
+            v.site(name).pos = mark
         resized: list[str] = []
         for team, side in zip(TEAMS, SIDES, strict=True):
             ends, radii = self.posts(half, side)
@@ -283,7 +268,7 @@ class Pitch(Arena):
             net.pos, net.size = place, size
         moved = self.goal_place(half, side) - self.goal_place(self.smallest, side)
         wider = self.goal_size(half)[1] - self.goal_size(self.smallest)[1]
-        for name, way in (("right", -1), ("left", 1)):
+        for name, way in WAYS.items():
             # A mesh is drawn relative to its inertial frame, not its origin: move it.
             v.geom(f"{team}_net_{name}").pos += moved + np.array([0, way * wider, 0])
             board = v.geom(f"hoarding_{team}_{name}")
