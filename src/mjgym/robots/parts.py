@@ -47,11 +47,6 @@ class Base(Part):
     hybrid: bool = False
     centre: str = ""  # the site that is observed as the base's pose; empty for a fixed mount
 
-    @property
-    def drives(self) -> bool:
-        """True if it moves along the floor by a group named "base"."""
-        return any(group.name == "base" for group in self.groups)
-
 
 @dataclass(frozen=True)
 class Limb:
