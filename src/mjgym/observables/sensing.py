@@ -13,7 +13,7 @@ from mjgym.observables.observe import Image, Quantity
 from mjgym.observables.schedule import schedule
 from mjgym.observables.streams import Stream
 from mjgym.sim.views import View
-from mjgym.util.suggestions import did_you_mean
+from mjgym.util.suggestions import or_else
 
 ObservableLike: TypeAlias = Observable | Quantity | Image
 """A user's description of an entry: an observable, or only its source."""
@@ -51,10 +51,9 @@ def merge(
     for name, observable in merged.items():
         if observable.source is None and name not in entries:
             known = [*entries, *by_task.keys() - {name}]
-            hint = did_you_mean(name, known) or f"; there are {', '.join(known)}"
             raise ValueError(
-                f"observables: the observation has no entry {name!r}{hint}; an entry of your own"
-                " needs a source, e.g. observe.body('torso').xpos"
+                f"observables: the observation has no entry {name!r}{or_else(name, known)}; an"
+                " entry of your own needs a source, e.g. observe.body('torso').xpos"
             )
         if observable.source is not None and name in entries:
             raise ValueError(

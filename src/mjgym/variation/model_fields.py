@@ -12,7 +12,7 @@ from mujoco.batch import MODEL_FIELDS
 from mjgym.sim.bounds import RESIZABLE
 from mjgym.sim.engine import get_field
 from mjgym.sim.fields import KINDS, PREFIXES, field_rows, object_of
-from mjgym.util.suggestions import did_you_mean
+from mjgym.util.suggestions import did_you_mean, or_else
 
 # Fields writable at run time besides the numbers of a model's elements.
 _MORE = (
@@ -150,11 +150,7 @@ def _matching(key: str, field: str, pattern: str, model: mujoco.MjModel) -> np.n
         i for i, name in enumerate(names) if name == pattern or fnmatch.fnmatchcase(name, pattern)
     ]
     if not chosen:
-        hint = (
-            did_you_mean(pattern, names)
-            or f"; there are {', '.join(filter(None, names)) or 'none'}"
-        )
-        raise ValueError(f"vary: {key!r}: no {kind} fits {pattern!r}{hint}")
+        raise ValueError(f"vary: {key!r}: no {kind} fits {pattern!r}{or_else(pattern, names)}")
     return np.array(chosen, dtype=np.int64)
 
 
