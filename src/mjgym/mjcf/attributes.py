@@ -9,6 +9,7 @@ import numpy as np
 
 from mjgym.mjcf.elements import (
     IN_TREE,
+    KINDS,
     REFERENCES,
     Element,
     Spec,
@@ -32,14 +33,6 @@ _LONG = frozenset(
     {"gear", "gainprm", "biasprm", "dynprm", "friction", "data", "solref", "solimp"}
     | {f"sol{what}_{where}" for what in ("ref", "imp") for where in ("limit", "friction")}
 )
-
-
-# Attributes that say which kind of element a name refers to; a handle implies them.
-_SAYS_KIND = {
-    "actuator": {"target": "trntype"},
-    "sensor": {"objname": "objtype", "refname": "reftype"},
-    "equality": {"name1": "objtype", "name2": "objtype"},
-}
 
 
 _MOVED = ("joint", "tendon", "site", "body")  # of actuators, in the order of name lookup
@@ -93,18 +86,13 @@ def tried_with(
 
 # PyMJCF's names of attributes, by kind; "" is any kind.
 _PYMJCF = {
-    **{("actuator", name): "target" for name in ("joint", "tendon", "site", "body")},
+    **{("actuator", kind): "target" for kind in ("joint", "tendon", "site", "body")},
+    **{("sensor", k): "objname" for k in ("joint", "site", "body", "geom", "tendon", "actuator")},
     ("", "dclass"): "default",
     ("", "class_"): "default",
     ("material", "texture"): "textures",
     ("geom", "mesh"): "meshname",
     ("geom", "hfield"): "hfieldname",
-    ("sensor", "joint"): "objname",
-    ("sensor", "site"): "objname",
-    ("sensor", "body"): "objname",
-    ("sensor", "geom"): "objname",
-    ("sensor", "tendon"): "objname",
-    ("sensor", "actuator"): "objname",
     ("pair", "geom1"): "geomname1",
     ("pair", "geom2"): "geomname2",
 }
@@ -132,9 +120,11 @@ def resolved(
             hint = f"; it is {here!r} here" if here in known else or_else(attribute, known)
             raise TypeError(f"{method}: no attribute {attribute!r}{hint}")
     values = {name: _value(kind, name, value, spec, base) for name, value in attributes.items()}
-    for attribute, by in _SAYS_KIND.get(kind, {}).items():
-        if is_element(attributes.get(attribute)) and by not in attributes:
-            values[by] = _said(kind, attribute, by, attributes[attribute])
+    references = REFERENCES.get(kind, {})
+    for attribute, by in references.items():
+        said = attributes.get(attribute)
+        if kind != "tuple" and by not in KINDS and by not in attributes and is_element(said):
+            values[by] = _said(kind, attribute, by, said)
     target = attributes.get("target")
     if kind == "actuator" and spec is not None and isinstance(target, str):
         moved = next((k for k in _MOVED if target in names(spec, k)), _MOVED[0])
@@ -145,7 +135,7 @@ def resolved(
         if handles and all(is_element(handle) for handle in handles):
             kinds = [kind_of(handle) for handle in handles]
             values["objtype"] = members(kind, "objtype", kinds, mujoco.mjtObj)
-    for attribute in REFERENCES.get(kind, {}):
+    for attribute in references:
         if attribute in attributes:
             _check_target(kind, attribute, attributes[attribute], values)
     return values

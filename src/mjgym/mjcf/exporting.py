@@ -1,5 +1,6 @@
 """Export of a model with all its files to a folder that plain MuJoCo can load."""
 
+import copy
 import posixpath
 import re
 import shutil
@@ -28,8 +29,8 @@ _SETTINGS = {
     "boundinertia": 0.0,
     "balanceinertia": False,
     "alignfree": False,
+    "inertiagrouprange": [0, 5],
 }
-_RANGE = "inertiagrouprange"
 
 # Fields about file locations and compilation, not about the model.
 _NOT_THE_MODEL = frozenset({"paths", "npaths", "signature", "buffer", "nbuffer"})
@@ -116,22 +117,19 @@ def _encode_inertias(spec: Spec, archive: Path) -> None:
     # A copy shares the settings of attached models with its original: restore them.
     compilers = {id(part.compiler): part.compiler for part in (spec.worldbody, *spec.bodies)}
     before = {
-        key: {name: getattr(compiler, name) for name in _SETTINGS}
+        key: {name: copy.copy(getattr(compiler, name)) for name in _SETTINGS}
         for key, compiler in compilers.items()
     }
-    ranges = {key: list(getattr(compiler, _RANGE)) for key, compiler in compilers.items()}
     try:
         for compiler in compilers.values():
             for name, value in _SETTINGS.items():
                 setattr(compiler, name, value)
-            setattr(compiler, _RANGE, [0, 5])
         spec.to_xml()  # raises with the reason
         spec.encode(str(archive))
     finally:
         for key, compiler in compilers.items():
             for name, value in before[key].items():
                 setattr(compiler, name, value)
-            setattr(compiler, _RANGE, ranges[key])
 
 
 def _unpack(archive: Path, folder: Path, name: str) -> Path:

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable
 
-import mujoco
-
-from mjgym.mjcf.compose import add, without_textures
+from mjgym.mjcf.compose import add, without_textures, word
 from mjgym.mjcf.elements import Spec
 
 PREFIX = "ghost/"
@@ -12,12 +10,7 @@ RGBA = (0.6, 0.7, 0.9, 0.3)
 GROUP = 1  # hidden from the egocentric cameras of people
 DRAWN_GROUPS = 3  # geoms of higher groups are not drawn
 
-# MJCF names of the engine's geom types that are copied.
-_TYPES = {
-    int(getattr(mujoco.mjtGeom, f"mjGEOM_{name.upper()}")): name
-    for name in ("sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")
-}
-_MESH = int(mujoco.mjtGeom.mjGEOM_MESH)
+_COPIED = ("sphere", "capsule", "ellipsoid", "cylinder", "box", "mesh")  # types of geoms
 
 
 def add_ghost(spec: Spec, bodies: Iterable[str]) -> None:
@@ -31,15 +24,14 @@ def add_ghost(spec: Spec, bodies: Iterable[str]) -> None:
         ghost = add(spec.worldbody, "body", name=PREFIX + name.rpartition("/")[2], mocap=True)
         first, count = model.body(name).geomadr[0], model.body(name).geomnum[0]
         for i in range(first, first + count):
-            kind = int(model.geom_type[i])
+            kind = word(geoms[i], "type")
             seen = model.geom_group[i] < DRAWN_GROUPS and model.geom_rgba[i, 3] > 0
-            if not seen or kind not in _TYPES:
+            if not seen or kind not in _COPIED:
                 continue
-            place = geoms[i] if kind == _MESH else model.geom(i)  # compiling moves meshes' frames
-            shape = (
-                {"meshname": geoms[i].meshname} if kind == _MESH else {"size": model.geom_size[i]}
-            )
+            mesh = kind == "mesh"
+            place = geoms[i] if mesh else model.geom(i)  # compiling moves meshes' frames
+            shape = {"meshname": geoms[i].meshname} if mesh else {"size": model.geom_size[i]}
             add(
-                ghost, "geom", type=_TYPES[kind], **shape, pos=place.pos, quat=place.quat,
+                ghost, "geom", type=kind, **shape, pos=place.pos, quat=place.quat,
                 rgba=RGBA, group=GROUP, contype=0, conaffinity=0,
             )  # fmt: skip

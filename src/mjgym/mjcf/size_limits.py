@@ -156,18 +156,12 @@ class _Count:
         self.bytes += copies * (_ELEMENT + size)
         self.freedoms += copies * freedoms
         if not self.bytes <= MOST_BYTES:
-            raise Malformed(
-                node.problem(
-                    f"{node.described}: the model asks for more than {MOST_BYTES:,} bytes of"
-                    " memory, or that much work"
-                ),
-                beyond=True,
+            raise node.beyond(
+                f"{node.described}: the model asks for more than {MOST_BYTES:,} bytes of memory,"
+                " or that much work"
             )
         if not self.freedoms <= MOST_FREEDOMS:
-            raise Malformed(
-                node.problem(f"the model has more than {MOST_FREEDOMS:,} degrees of freedom"),
-                beyond=True,
-            )
+            raise node.beyond(f"the model has more than {MOST_FREEDOMS:,} degrees of freedom")
 
     def _of_file(self, node: Node) -> "_Count":
         path = find_file(node.attributes["file"], node.file.parent, self._main.parent)
@@ -208,7 +202,8 @@ class _Count:
         return size
 
     def _freedoms(self, node: Node) -> float:
-        if node in self._classes or node.kind != "joint":
+        constrained = node.parent is not None and node.parent.tag == "equality"
+        if node in self._classes or constrained or node.tag not in ("joint", "freejoint"):
             return 0.0
         kind = node.attributes.get("type", node.tag.removesuffix("joint"))
         return _FREEDOMS.get(kind, 1)
@@ -306,9 +301,7 @@ def _require_regular(nodes: list[Node], main: Path) -> None:
                 continue
             paths = (os.path.normpath(folder / name) for folder in (node.file.parent, main.parent))
             if any(os.path.exists(p) and not os.path.isfile(p) for p in paths if name.strip("./")):
-                raise Malformed(
-                    node.problem(f"{node.described}: {name!r} is no regular file"), beyond=True
-                )
+                raise node.beyond(f"{node.described}: {name!r} is no regular file")
 
 
 def folders_of(nodes: list[Node]) -> dict[str, str]:
@@ -324,9 +317,7 @@ def folders_of(nodes: list[Node]) -> dict[str, str]:
 
 def _require_work(node: Node, what: str, number: float) -> None:
     if not number <= MOST_ITERATIONS:
-        raise Malformed(
-            node.problem(f"{what}: more than {MOST_ITERATIONS:,} iterations or steps"), beyond=True
-        )
+        raise node.beyond(f"{what}: more than {MOST_ITERATIONS:,} iterations or steps")
 
 
 def _product(value: str, default: float = 1.0) -> float:

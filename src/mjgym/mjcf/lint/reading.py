@@ -25,10 +25,6 @@ MOST_DEPTH = 500
 _TAG = re.compile(rb"""<(?:[^"'>]|"[^"]*"|'[^']*')*>""")
 _ENOUGH_FILES = 5000  # maximum number searched for similar names
 
-# Elements that share a namespace although their tags differ: all of a section, or one with another.
-_SHARED = ("actuator", "sensor", "tendon", "equality")
-_NAMESPACES = {"freejoint": "joint", "flexcomp": "flex", "default": "class", "xbody": "body"}
-
 _NAMED_BY_FILE = ("mesh", "hfield", "texture", "skin")  # by default
 
 
@@ -76,6 +72,9 @@ class Node:
     def problem(self, message: str, nearest: Iterable[str] = ()) -> Problem:
         return Problem(self.file, self.line, message, tuple(nearest))
 
+    def beyond(self, message: str) -> Malformed:
+        return Malformed(self.problem(message), beyond=True)
+
     def walk(self) -> Iterator["Node"]:
         """This element and everything below it, in document order."""
         left = [self]
@@ -90,13 +89,6 @@ class Node:
         while node is not None:
             yield node
             node = node.parent
-
-    @property
-    def kind(self) -> str:
-        """Its namespace."""
-        if self.parent is not None and self.parent.tag in _SHARED:
-            return self.parent.tag
-        return _NAMESPACES.get(self.tag, self.tag)
 
     @property
     def name(self) -> str:
@@ -268,7 +260,7 @@ def _included(include: Node, main: Path, places: dict[str, str]) -> list[Node]:
     if path is None and any(
         os.path.exists(folder / name) for folder in folders if "\0" not in name
     ):
-        raise Malformed(include.problem(f"include: {name!r} is no regular file"), beyond=True)
+        raise include.beyond(f"include: {name!r} is no regular file")
     if path is None:
         raise wrong(f"include: there is no file {name!r}", near_files(name, *folders, but=main))
     absolute = os.path.abspath(path)
