@@ -52,6 +52,11 @@ def bounds(actions: Sequence[Action]) -> tuple[np.ndarray, np.ndarray]:
     return np.array([a.low for a in actions]), np.array([a.high for a in actions])
 
 
+def drawable(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds for drawing actions: -1 and 1 where an action is unlimited."""
+    return np.where(low > -UNLIMITED, low, -1.0), np.where(high < UNLIMITED, high, 1.0)
+
+
 def controls(model: Model) -> tuple[Action, ...]:
     """The actuators' controls, in the order of `ctrl`.
 

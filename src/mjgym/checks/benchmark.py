@@ -17,6 +17,7 @@ import mujoco
 import numpy as np
 from mujoco import rollout
 
+from mjgym.actions import drawable
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
 from mjgym.loop.hooks import defined_hooks
@@ -27,7 +28,6 @@ from mjgym.task import Task
 from mjgym.task.models import compile_model
 from mjgym.util.processes import allowed_cores, last_word
 
-UNLIMITED = 1e9  # a bound above this is no limit
 WARM_UP = 100  # control steps before the first measurement, for objects to land
 RAMP = 3  # uncounted control steps before each: cold caches, sleeping threads
 PHYSICS_STEPS = 128  # at least, in one call of the engine alone
@@ -223,8 +223,7 @@ def random_actions(
     low: np.ndarray, high: np.ndarray, lead: tuple[int, ...], dtype: Any, count: int, seed: int
 ) -> Iterator[np.ndarray]:
     """An endless cycle through `count` uniform actions; -1 and 1 bound unlimited numbers."""
-    low = np.where(low < -UNLIMITED, -1.0, low)
-    high = np.where(high > UNLIMITED, 1.0, high)
+    low, high = drawable(low, high)
     drawn = np.random.default_rng(seed).uniform(low, high, (count, *lead, *low.shape))
     return itertools.cycle(list(drawn.astype(dtype)))
 

@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 
 import mjgym
-from mjgym.actions import UNLIMITED
+from mjgym.actions import drawable
 from mjgym.policies.network import begin
 from mjgym.util import atomic, bounded, npz
 from mjgym.util.bounded import UserError
@@ -85,13 +85,8 @@ def _state(env: Any) -> np.ndarray:
     return np.asarray(np.concatenate([np.ravel(state[n]) for n in _STATE if n in state]))
 
 
-def _bounds(env: Any) -> tuple[np.ndarray, np.ndarray]:
-    low, high = env.action_space.low.astype(float), env.action_space.high.astype(float)
-    return np.where(low > -UNLIMITED, low, -1.0), np.where(high < UNLIMITED, high, 1.0)
-
-
 def _random(env: Any) -> Callable[[Any], np.ndarray]:
-    low, high = _bounds(env)
+    low, high = drawable(env.action_space.low, env.action_space.high)
     rng = np.random.default_rng(0)
     return lambda observation: np.asarray(rng.uniform(low, high))
 
@@ -100,7 +95,8 @@ class Sinusoidal:
     """Sinusoidal actions within their bounds, each with a different phase and period."""
 
     def __init__(self, env: Any) -> None:
-        low, high = _bounds(env)
+        space = env.action_space
+        low, high = drawable(space.low.astype(float), space.high.astype(float))
         self._middle, self._reach = (low + high) / 2, (high - low) / 2
         self._number = np.arange(low.size)
         self._step = 0

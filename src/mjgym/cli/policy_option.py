@@ -34,7 +34,6 @@ OF_TEAMS = ' Of two teams, one each: "home,away".'
 HELP = f"{FORM} from observation to action.{OF_TEAMS}"
 DEFAULT = "that of the run, else random"
 HINT = "'--policy'"
-_UNBOUNDED = 1.0  # bound of unlimited actions
 
 Policy = Callable[[Any], np.ndarray]
 
@@ -110,10 +109,9 @@ def load_policy(text: str, env: Any, *, seed: int | None = None) -> Policy:
     if text == ZERO:
         return lambda observation: np.zeros(space.shape, space.dtype)
     if text == RANDOM:
-        from mjgym.actions import UNLIMITED
+        from mjgym.actions import drawable
 
-        low = np.where(space.low > -UNLIMITED, space.low, -_UNBOUNDED)
-        high = np.where(space.high < UNLIMITED, space.high, _UNBOUNDED)
+        low, high = drawable(space.low, space.high)
         rng = np.random.default_rng(seed)
         return lambda observation: rng.uniform(low, high)
     return _Checked(text, _named(text, env), space.shape)
