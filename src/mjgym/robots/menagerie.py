@@ -82,11 +82,6 @@ def chain(spec: Any) -> tuple[list[Any], Any]:
     return joints, links[-1]
 
 
-def limits(span: Any, limited: Any) -> tuple[float, float] | None:
-    low, high = (float(x) for x in span)
-    return (low, high) if limited != mujoco.mjtLimited.mjLIMITED_FALSE and low < high else None
-
-
 def drive(spec: Any, joint: Any, name: str, limit: float | None) -> None:
     """Make a joint's actuator a motor of gear 1 with torque control.
 
@@ -97,17 +92,9 @@ def drive(spec: Any, joint: Any, name: str, limit: float | None) -> None:
     if actuator is None:
         actuator = spec.add_actuator(name=name, target=joint.name)
         actuator.trntype = mujoco.mjtTrn.mjTRN_JOINT
-    gear = float(actuator.gear[0])
-    is_motor = actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
-    spans = (
-        None if limit is None else (-limit, limit),
-        scaled(limits(actuator.forcerange, actuator.forcelimited), gear),
-        limits(joint.actfrcrange, joint.actfrclimited),
-        scaled(limits(actuator.ctrlrange, actuator.ctrllimited), gear * float(actuator.gainprm[0]))
-        if is_motor
-        else None,
-    )
-    span = next((span for span in spans if span), None)
+    of_actuator, of_joint, of_control = torque_ranges(actuator, joint)
+    given = None if limit is None else (-limit, limit)
+    span = given or of_actuator or of_joint or of_control
     if span is None:
         raise ValueError(
             f"menagerie: {spec.modelname!r} tells no torque limit of {joint.name!r}:"
@@ -120,12 +107,25 @@ def drive(spec: Any, joint: Any, name: str, limit: float | None) -> None:
     actuator.ctrlrange = span
 
 
-def scaled(span: tuple[float, float] | None, by: float) -> tuple[float, float] | None:
-    """Scale a range by a factor of either sign."""
-    if span is None:
+def torque_ranges(actuator: Any, joint: Any) -> tuple[tuple[float, float] | None, ...]:
+    """Ranges of a joint's torque by its actuator's force, by the joint, and by a motor's control;
+    None where the model has none.
+    """
+    gear = float(actuator.gear[0])
+    is_motor = actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
+    control = _range(actuator.ctrlrange, actuator.ctrllimited, gear * float(actuator.gainprm[0]))
+    return (
+        _range(actuator.forcerange, actuator.forcelimited, gear),
+        _range(joint.actfrcrange, joint.actfrclimited),
+        control if is_motor else None,
+    )
+
+
+def _range(span: Any, limited: Any, by: float = 1.0) -> tuple[float, float] | None:
+    low, high = (float(x) for x in span)
+    if limited == mujoco.mjtLimited.mjLIMITED_FALSE or not low < high:
         return None
-    low, high = sorted(x * by for x in span)
-    return low, high
+    return (low * by, high * by) if by > 0 else (high * by, low * by)
 
 
 def home(spec: Any, joints: list[str]) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mjgym.mjcf import Spec
 from mjgym.robots.legged_robots import LeggedRobot, legged_robots
-from mjgym.robots.menagerie import HOME, limits, read, scaled
+from mjgym.robots.menagerie import HOME, read, torque_ranges
 
 ABOVE = 0.05  # m, above the lowest body's shapes, within which a last body is a foot
 STANDING, MOVING = 0.05, 0.3  # rad, tolerated deviations of all joints from the pose
@@ -48,15 +48,8 @@ def torques(spec: Any) -> dict[str, tuple[float, float]]:
         joint = spec.joint(actuator.target)
         if actuator.trntype != mujoco.mjtTrn.mjTRN_JOINT or joint is None:
             continue
-        gear = float(actuator.gear[0])
-        motor = actuator.biastype == mujoco.mjtBias.mjBIAS_NONE
-        control = limits(actuator.ctrlrange, actuator.ctrllimited) if motor else None
-        spans = (
-            limits(joint.actfrcrange, joint.actfrclimited),
-            scaled(limits(actuator.forcerange, actuator.forcelimited), gear),
-            scaled(control, gear * float(actuator.gainprm[0])),
-        )
-        if span := next((span for span in spans if span), None):
+        of_actuator, of_joint, of_control = torque_ranges(actuator, joint)
+        if span := of_joint or of_actuator or of_control:
             by_joint[joint.name] = span
     return by_joint
 
