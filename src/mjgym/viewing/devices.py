@@ -1,9 +1,8 @@
-"""Input devices that drive a robot's tool: one protocol for all of them."""
+"""Input devices that drive a robot's tool."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -38,33 +37,11 @@ class Motion:
     presses: tuple[str, ...] = ()  # GRIP and OTHER since the last reading, in their order
 
 
-class Device(Protocol):
+class Device(ABC):
     """An input device with six axes and two buttons."""
 
-    @property
-    def controls(self) -> Mapping[str, str]:
-        """The names of its controls, by axis and press."""
-        ...
-
-    def begin(self) -> None:
-        """Forget all pressed keys, at the start of an episode."""
-        ...
-
-    def touched(self) -> bool:
-        """Tell whether it is in use, or something has been pressed since the last reading."""
-        ...
-
-    def read(self) -> Motion:
-        """The deflection now, and the presses since the last reading."""
-        ...
-
-    def close(self) -> None:
-        """Release it; more than once is fine."""
-        ...
-
-
-class PolledDevice(ABC):
-    """A device that is asked for its state; see `Device`."""
+    controls: Mapping[str, str]
+    """The names of its controls, by axis and press."""
 
     def __init__(self) -> None:
         self._presses: list[str] = []
@@ -74,16 +51,22 @@ class PolledDevice(ABC):
         """The deflections now, (6,); presses are noted."""
 
     def begin(self) -> None:
+        """Forget all pressed keys, at the start of an episode."""
         self._axes()
         self._presses.clear()
 
     def touched(self) -> bool:
+        """Tell whether it is in use, or something has been pressed since the last reading."""
         return bool(self._axes().any() or self._presses)
 
     def read(self) -> Motion:
+        """The deflection now, and the presses since the last reading."""
         axes = self._axes()
         presses, self._presses = self._presses, []
         return Motion(axes, tuple(presses))
+
+    def close(self) -> None:  # noqa: B027
+        """Release it; more than once is fine."""
 
 
 def outside(values: np.ndarray, dead: float) -> np.ndarray:

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from mjgym.util.packaged import install
-from mjgym.viewing.devices import GRIP, OTHER, DeviceError, PolledDevice, outside
+from mjgym.viewing.devices import GRIP, OTHER, Device, DeviceError, outside
 
 INSTALL = install("teleop")
 DEAD = 0.15  # of a stick's deflection
 _MOST = 32767.0  # of a stick's axis
 
 
-class Gamepad(PolledDevice):
-    """The first gamepad that is connected; see `Device`.
+class Gamepad(Device):
+    """The first gamepad that is connected.
 
     Buttons are named after their positions on an Xbox controller.
     """

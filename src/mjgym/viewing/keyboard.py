@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from mjgym.viewing import devices
-from mjgym.viewing.devices import AXES, Motion
+from mjgym.viewing.devices import AXES, Device
 
 # The axis that a key moves, and which way.
 MOVES = {
@@ -36,8 +36,8 @@ APART = 0.6  # s of silence between two strokes of a key, over the delay of a ke
 _PRESSES = {GRIP: devices.GRIP, OTHER: devices.OTHER}
 
 
-class Keyboard:
-    """Keys as an input device; see `Device`."""
+class Keyboard(Device):
+    """Keys as an input device."""
 
     controls: Mapping[str, str] = {
         **{axis: ", ".join(key for key in MOVES if MOVES[key][0] == axis) for axis in AXES},
@@ -46,13 +46,14 @@ class Keyboard:
     }
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
         self._clock = clock
         self.begin()
 
     def begin(self) -> None:
         self._heard: dict[str, float] = {}  # s on the clock
         self._unused: set[str] = set()  # heard of since the last reading
-        self._presses: list[str] = []
+        self._presses.clear()
 
     def press(self, key: str) -> None:
         """Hear of a key that is down; again and again while it is held. From any thread."""
@@ -66,16 +67,12 @@ class Keyboard:
     def touched(self) -> bool:
         return bool(self._unused)
 
-    def read(self) -> Motion:
+    def _axes(self) -> np.ndarray:
         axes = np.zeros(len(AXES))
         now = self._clock()
         unused, self._unused = self._unused, set()
-        presses, self._presses = self._presses, []
         for key, (axis, way) in MOVES.items():
             patience = LATE if key in unused else HELD
             if now - self._heard.get(key, -np.inf) <= patience:
                 axes[AXES.index(axis)] += way
-        return Motion(axes, tuple(presses))
-
-    def close(self) -> None:
-        """See `Device`."""
+        return axes

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mjgym.util.packaged import install
-from mjgym.viewing.devices import GRIP, OTHER, DeviceError, PolledDevice, outside
+from mjgym.viewing.devices import GRIP, OTHER, Device, DeviceError, outside
 
 INSTALL = install("teleop")
 DEAD = 0.05  # of the greatest deflection
@@ -39,8 +39,8 @@ class Stream(Protocol):
     def close(self) -> None: ...
 
 
-class SpaceMouse(PolledDevice):
-    """A SpaceMouse; see `Device`."""
+class SpaceMouse(Device):
+    """A SpaceMouse."""
 
     controls: Mapping[str, str] = {
         "x": "push ahead",
