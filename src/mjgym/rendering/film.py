@@ -6,11 +6,12 @@ import math
 import subprocess
 import tempfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from PIL import Image
@@ -25,59 +26,53 @@ Draw = Callable[[Sequence[Any]], Sequence[np.ndarray]]
 """Renders scenes to frames, uint8 (height, width, 3) each."""
 
 
-class Film(Protocol):
-    """A file that frames are added to."""
+class Film(ABC):
+    """A file that frames are added to, rendered in batches, in the order of their scenes."""
+
+    def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
+        self._path, self._timestep, self._draw = path, control_timestep, draw
+        self._scenes: list[Any] = []
+        self._size = (0, 0)
 
     def add(self, scene: Any) -> None:
         """Add the scene of the next frame, rendered only if needed."""
-
-    def flush(self) -> None:
-        """Render pending scenes that are needed."""
-
-    def finish(self) -> None:
-        """Write the end of the file."""
-
-    def close(self) -> None:
-        """Release all resources, finished or not."""
-
-    def about(self) -> dict[str, str]:
-        """A summary of the file."""
-
-
-class _Frames:
-    """Frames rendered in batches, in the order of their scenes."""
-
-    def __init__(self, draw: Draw, write: Callable[[np.ndarray], None]) -> None:
-        self._draw = draw
-        self._write = write
-        self._scenes: list[Any] = []
-
-    def add(self, scene: Any) -> None:
         self._scenes.append(scene)
         if len(self._scenes) == TOGETHER:
             self.flush()
 
     def flush(self) -> None:
+        """Render pending scenes that are needed."""
         scenes, self._scenes = self._scenes, []
         if scenes:
             for frame in self._draw(scenes):
                 self._write(frame)
 
+    @abstractmethod
+    def _write(self, frame: np.ndarray) -> None: ...
 
-class _Mp4:
+    @abstractmethod
+    def finish(self) -> None:
+        """Write the end of the file."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release all resources, finished or not."""
+
+    @abstractmethod
+    def about(self) -> dict[str, str]:
+        """A summary of the file."""
+
+
+class _Mp4(Film):
     """H.264, a frame per control step; odd sizes gain a row or a column.
 
     ffmpeg is run from here because imageio's writer hides its errors.
     """
 
     def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
-        self._path = path
-        frames = _Frames(draw, self._write)
-        self.add, self.flush = frames.add, frames.flush
-        self._timestep = control_timestep
+        super().__init__(path, control_timestep, draw)
         self._complaints = tempfile.TemporaryFile()  # noqa: SIM115  (closed with the film)
         self._ffmpeg: subprocess.Popen[bytes] | None = None
-        self._size = (0, 0)
         self._count = 0
 
     def _write(self, frame: np.ndarray) -> None:
@@ -158,7 +153,7 @@ class _Reel(Image.Image):
         return self._frame
 
 
-class _Animation:
+class _Animation(Film):
     """Frames in an image file written with Pillow, which needs all of them: they are kept packed.
 
     Durations are whole units of the format, so they vary by one to keep the simulation's speed on
@@ -169,21 +164,19 @@ class _Animation:
     def __init__(
         self, path: Path, control_timestep: float, draw: Draw, kind: str, unit: int
     ) -> None:
-        frames = _Frames(draw, self._write)
-        self._add, self.flush = frames.add, frames.flush
-        self._path, self._kind = path, kind
+        super().__init__(path, control_timestep, draw)
+        self._kind = kind
         self._unit = unit  # ms
         # The smallest number of steps that is long enough, despite rounding.
         self._stride = max(1, math.ceil(SHORTEST / (1000 * control_timestep) - 1e-6))
         self._period = self._stride * 1000 * control_timestep / unit
         self._steps = 0
         self._times: list[int] = []  # ms
-        self._size = (0, 0)
         self._packed: list[bytes] = []
 
     def add(self, scene: Any) -> None:
         if self._steps % self._stride == 0:
-            self._add(scene)
+            super().add(scene)
         self._steps += 1
 
     def _write(self, frame: np.ndarray) -> None:
@@ -215,28 +208,24 @@ class _Animation:
         return _film_facts(len(self._times), self._size, sum(self._times) / 1000)
 
 
-class _Png:
+class _Png(Film):
     """Only the last frame; the rest are not rendered."""
 
-    def __init__(self, path: Path, control_timestep: float, draw: Draw) -> None:
-        self._path = path
-        self._draw = draw
-        self._last: list[Any] = []
-        self._size = (0, 0)
-
     def add(self, scene: Any) -> None:
-        self._last = [scene]
+        self._scenes = [scene]
 
     def flush(self) -> None:
         """Do nothing: the last frame is known only at the end."""
 
     def finish(self) -> None:
-        for picture in self._draw(self._last) if self._last else ():
-            self._size = picture.shape[1], picture.shape[0]
-            Image.fromarray(picture).save(self._path, format="png")
+        super().flush()
+
+    def _write(self, frame: np.ndarray) -> None:
+        self._size = frame.shape[1], frame.shape[0]
+        Image.fromarray(frame).save(self._path, format="png")
 
     def close(self) -> None:
-        self._last = []
+        self._scenes = []
 
     def about(self) -> dict[str, str]:
         return {"size": f"{self._size[0]} x {self._size[1]} pixels"}
