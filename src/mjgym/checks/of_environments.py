@@ -11,10 +11,11 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 
 from mjgym import registry
-from mjgym.checks.runs import Step, flat, row_of, run_steps, same, stepped, terms_of
+from mjgym.checks.runs import Step, flat, run_steps, same, stepped, terms_of
 from mjgym.checks.subject import LONGEST_EPISODE, STARTS, STEPS, Subject
 from mjgym.checks.words import SHOWN, Result, Results, error_line, listed
 from mjgym.envs.infos import TERMS
+from mjgym.envs.observations import take
 from mjgym.util.plurals import counted
 
 SHORT_EPISODE = 25  # control steps, for comparisons of more than one episode
@@ -75,12 +76,12 @@ def check_single_is_batch(subject: Subject) -> Results:
     supply = subject.random_actions((n,))
     actions = [next(supply) for _ in range(STEPS)]
     observations, _ = envs.reset(seed=0)
-    runs = [[Step(row_of(observations, i))] for i in range(n)]
+    runs = [[Step(flat(take(observations, i)))] for i in range(n)]
     for action in actions:
         observations, rewards, terminations, truncations, info = envs.step(action)
         terms = terms_of(info)
         for i, run in enumerate(runs):
-            step = Step(row_of(observations, i), float(rewards[i]))
+            step = Step(flat(take(observations, i)), float(rewards[i]))
             step.terminated, step.truncated = bool(terminations[i]), bool(truncations[i])
             step.terms = {k: float(v[i]) for k, v in terms.items() if info[f"_{TERMS}{k}"][i]}
             run.append(step)

@@ -108,10 +108,3 @@ def _warnings_of_numpy() -> Iterator[list[str]]:
 
 def same(a: Any, b: Any) -> bool:
     return np.asarray(a).tobytes() == np.asarray(b).tobytes()
-
-
-def row_of(observations: Any, i: int) -> np.ndarray:
-    """All numbers of one sub-environment's observation, concatenated."""
-    if isinstance(observations, dict):
-        return flat({name: value[i] for name, value in observations.items()})
-    return flat(observations[i])

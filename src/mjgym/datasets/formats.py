@@ -20,6 +20,7 @@ from mjgym.util.suggestions import did_you_mean
 # Suffixes that choose a format other than Minari's.
 SUFFIXES = (".hdf5", ".h5")
 LEROBOT = "lerobot:"
+OF_ROBOTS = re.compile(r"robot\d+_")  # entries of an observation
 VERSION = re.compile(r"-v\d+$")  # of a Minari dataset
 
 

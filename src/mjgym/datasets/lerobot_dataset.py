@@ -13,7 +13,6 @@ import importlib
 import importlib.util
 import json
 import math
-import re
 import shutil
 import tempfile
 import warnings
@@ -35,7 +34,6 @@ STATE, ENVIRONMENT = "observation.state", "observation.environment_state"
 IMAGE, IMAGES = "observation.image", "observation.images."
 ACTION, REWARD, DONE, SUCCESS = "action", "next.reward", "next.done", "next.success"
 FLAT = "flat"
-OF_ROBOTS = re.compile(r"robot\d+_")
 OWN_FOLDER = Path("meta", "mjgym")
 ABOUT = "about.json"
 INSTALL = install("lerobot")
@@ -81,7 +79,7 @@ def vectors(entries: Mapping[str, Any]) -> dict[str, list[str]]:
     after a robot, all are the state.
     """
     plain = [name for name, value in entries.items() if np.asarray(value).dtype != np.uint8]
-    of_robots = [name for name in plain if OF_ROBOTS.match(name)]
+    of_robots = [name for name in plain if formats.OF_ROBOTS.match(name)]
     others = [name for name in plain if name not in of_robots]
     parts = {STATE: of_robots or others, ENVIRONMENT: others if of_robots else []}
     return {key: names for key, names in parts.items() if names}

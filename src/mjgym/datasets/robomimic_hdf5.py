@@ -13,7 +13,6 @@ the demonstrations at the beginning of the file, finds the remaining ones in a t
 
 import contextlib
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from mjgym.datasets import journaled
+from mjgym.datasets import formats, journaled
 from mjgym.datasets.formats import About, Demonstrations, Writer, facts_to_write, written_facts
 from mjgym.datasets.hdf5_files import REFERENCES, File, flattened, h5py
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Shapes
@@ -32,7 +31,6 @@ from mjgym.util import atomic, bounded, plugins
 GYM = 2  # robomimic's EnvType
 FLAT = "flat"  # key of a vector observation, as in robomimic's Gym environments
 OBJECT = "object"  # key of all non-robot entries, as in robosuite
-OF_ROBOTS = re.compile(r"robot\d+_")
 VALID = 0.1  # of the demonstrations
 OWN_ATTRIBUTE = "mjgym"  # attribute of this package's files
 MOST = 8192  # maximum number of references
@@ -50,11 +48,11 @@ def keyed(observation: Any, lead: int = 0) -> dict[str, np.ndarray]:
     if not isinstance(observation, Mapping):
         return {FLAT: np.asarray(observation)}
     entries = {key_of(name): np.asarray(rows) for name, rows in observation.items()}
-    robots = [name for name in entries if OF_ROBOTS.match(name)]
+    robots = [name for name in entries if formats.OF_ROBOTS.match(name)]
     others = [
         rows.reshape(*rows.shape[:lead], -1)
         for name, rows in entries.items()
-        if not OF_ROBOTS.match(name) and rows.dtype != np.uint8
+        if not formats.OF_ROBOTS.match(name) and rows.dtype != np.uint8
     ]
     if robots and others and OBJECT not in entries:
         entries[OBJECT] = np.concatenate(others, axis=-1)
