@@ -7,7 +7,7 @@ import numpy as np
 
 from mjgym.mocap.amc import CHANNELS, Clip
 from mjgym.mocap.trajectory import Trajectory, resample, velocities
-from mjgym.rotations import product
+from mjgym.rotations import about, product
 
 METRES_PER_UNIT = 0.056444
 """Length of the recordings' unit in m: an inch divided by 0.45, rounded as in the published
@@ -55,8 +55,9 @@ def to_qpos(clip: Clip, scale: float = 1.0) -> np.ndarray:
     root = clip.bones["root"]
     qpos = np.zeros((len(root), 7 + len(JOINTS)))
     qpos[:, :3] = (scale * METRES_PER_UNIT) * root[:, (0, 2, 1)] * (1, -1, 1)
-    about_x, about_y, about_z = (_about(axis, root[:, 3 + axis]) for axis in range(3))
-    upright = _about(0, np.array([90.0]))
+    axes = np.eye(3)
+    about_x, about_y, about_z = map(about, axes, np.deg2rad(root[:, 3:].T))
+    upright = about(axes[0], np.deg2rad([90.0]))
     qpos[:, 3:7] = product(upright, product(about_z, product(about_y, about_x)))
     column = {joint: 7 + i for i, joint in enumerate(JOINTS)}
     for bone, values in clip.bones.items():
@@ -95,11 +96,3 @@ def to_trajectory(
     qpos[:, 7:] = np.unwrap(qpos[:, 7:], axis=0)
     sampled = resample(clip.times, qpos, timestep, interpolation)
     return Trajectory(sampled, velocities(sampled, timestep), timestep)
-
-
-def _about(axis: int, degrees: np.ndarray) -> np.ndarray:
-    half = np.deg2rad(degrees) / 2
-    quaternions = np.zeros((len(degrees), 4))
-    quaternions[:, 0] = np.cos(half)
-    quaternions[:, 1 + axis] = np.sin(half)
-    return quaternions

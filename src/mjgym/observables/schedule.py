@@ -88,6 +88,8 @@ class RandomIntervals:
         self._arrival = np.zeros((n, self.size), dtype=np.int64)
         self._number = np.zeros((n, self.size), dtype=np.int64)
         self._last = np.zeros(n, dtype=np.int64)  # number of the last planned reading
+        plan = {"time": self._time, "arrival": self._arrival, "number": self._number}
+        self._planned = {**plan, "last": self._last}
 
     def seed(self, i: int, rng: np.random.Generator) -> None:
         for stream, stream_rng in zip(self._streams.values(), rng.spawn(2), strict=True):
@@ -145,18 +147,12 @@ class RandomIntervals:
 
     def state(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The state of the schedule, to continue from."""
-        plan = {"time": self._time, "arrival": self._arrival, "number": self._number}
-        state = {name: values[rows] for name, values in plan.items()}
-        state["last"] = self._last[rows]
-        for name, stream in self._streams.items():
-            state[name] = stream.state(rows)
-        return state
+        planned = {name: values[rows] for name, values in self._planned.items()}
+        return planned | {name: stream.state(rows) for name, stream in self._streams.items()}
 
     def restore(self, state: dict[str, np.ndarray], rows: np.ndarray) -> None:
         """Continue from a state."""
-        self._time[rows] = state["time"]
-        self._arrival[rows] = state["arrival"]
-        self._number[rows] = state["number"]
-        self._last[rows] = state["last"]
+        for name, values in self._planned.items():
+            values[rows] = state[name]
         for name, stream in self._streams.items():
             stream.restore(rows, state[name])
