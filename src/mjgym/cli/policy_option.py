@@ -42,10 +42,6 @@ class PolicyError(UserError):
     """A user's policy fails or returns no valid action; the message says where."""
 
 
-def chosen(text: str | None, context: typer.Context) -> str:
-    return text or str(context.meta.get(RUN, RANDOM))
-
-
 def of_teams(text: str, id: str) -> tuple[str, dict[str, str]]:
     """The agent's policy, and the other team's, if named, as an argument of make."""
     from mjgym.registry import registration
@@ -78,6 +74,23 @@ def arguments_for(policy: str, id: str, settings: list[str] | None = None) -> di
     if policy != TRAINED or id not in trained.ids(pixels=pixels):
         return {}
     return trained.about_of(trained.file(id, pixels=pixels)).arguments
+
+
+def make_for(
+    policy: str | None,
+    context: typer.Context,
+    id: str,
+    settings: list[str] | None,
+    envs: int,
+    drawing: dict[str, Any],
+) -> tuple[str, Any]:
+    """The agent's policy, by default that of the run that stands for the id, and the environment
+    or the batch that suits it.
+    """
+    agent, opponent = of_teams(policy or str(context.meta.get(RUN, RANDOM)), id)
+    suited = arguments_for(agent, id, settings)
+    count = envs if envs > 1 else None
+    return agent, task_arguments.make(id, settings, count, options=drawing | opponent, **suited)
 
 
 @contextlib.contextmanager

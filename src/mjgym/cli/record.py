@@ -9,17 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import typer
 
-from mjgym.cli import shared_options, task_arguments
+from mjgym.cli import shared_options
 from mjgym.cli.ids import ID
 from mjgym.cli.output import console, facts, failing, progress, require_folder
-from mjgym.cli.policy_option import (
-    SCRIPTED,
-    PolicyError,
-    arguments_for,
-    chosen,
-    load_policy,
-    of_teams,
-)
+from mjgym.cli.policy_option import SCRIPTED, PolicyError, load_policy, make_for
 from mjgym.policies.network import begin
 from mjgym.util.atomic import replacing
 from mjgym.util.packaged import install
@@ -87,24 +80,15 @@ def record(
         raise typer.BadParameter(
             f"{shape[1]} x {shape[0]} pixels; at most {MAX_SIDE} can be a frame's width or height."
         )
-    policy, opponent = of_teams(chosen(policy, context), id)
     drawing: dict[str, Any] = {
         "camera": shared_options.camera_of(camera),
         "width": width,
         "height": height,
         "render_quality": quality,
         "visualize_reward": visualize_reward,
-        "show": None,
-        "groups": None,
         **shared_options.overlay_of(show, groups),
     }
-    made = task_arguments.make(
-        id,
-        set,
-        envs if envs > 1 else None,
-        options={**drawing, **opponent},
-        **arguments_for(policy, id, set),
-    )
+    policy, made = make_for(policy, context, id, set, envs, drawing)
     with contextlib.closing(made) as env:
         player = _Player(env, envs, columns, drawing["camera"])
         if policy == SCRIPTED and steps is None:

@@ -135,16 +135,13 @@ def camera_of(option: str | None) -> str | int | None:
 
 
 def overlay_of(show: Sequence[str] | None, groups: Sequence[str] | None) -> dict[str, Any]:
-    """The values of --show and --groups as arguments of an environment, without those not given."""
+    """The values of --show and --groups as arguments of an environment; None if not given."""
     from mjgym.envs.overlays import Overlay
 
-    options: dict[str, Any] = {}
-    if show:
-        options["show"] = tuple(word.strip() for text in show for word in text.split(","))
-    if groups:
-        options["groups"] = dict(_group(text) for text in groups)
+    words = tuple(word.strip() for text in show or () for word in text.split(","))
+    options = {"show": words or None, "groups": dict(map(_group, groups or ())) or None}
     with refusing(ValueError):
-        Overlay.from_words(**options)
+        Overlay.from_words(words, options["groups"])
     return options
 
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from mjgym.cli import shared_options, task_arguments, viewers
+from mjgym.cli import shared_options, viewers
 from mjgym.cli.ids import ID
-from mjgym.cli.policy_option import arguments_for, chosen, load_policy, of_teams
+from mjgym.cli.policy_option import load_policy, make_for
 
 
 def view(
@@ -39,16 +39,9 @@ def view(
 
     if envs > 1 and web is False:
         raise typer.BadParameter("--num-envs shows a page; leave out --native.")
-    policy, opponent = of_teams(chosen(policy, context), id)
-    drawing = {"camera": shared_options.camera_of(camera), "show": None, "groups": None}
+    drawing = {"camera": shared_options.camera_of(camera)}
     drawing |= shared_options.overlay_of(show, groups)
-    env = task_arguments.make(
-        id,
-        set,
-        envs if envs > 1 else None,
-        options={**drawing, **opponent},
-        **arguments_for(policy, id, set),
-    )
+    policy, env = make_for(policy, context, id, set, envs, drawing)
     place = viewers.place_of(camera, env)
     with viewers.shown(), contextlib.closing(env):
         session = viewing.Session(env, load_policy(policy, env, seed=seed), seed)
