@@ -46,6 +46,7 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
     """
 
     metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012  (as Gymnasium declares it)
+    _pickled = ("_np_random_seed", "spec", "render_mode")
 
     def __init__(self, task: Task, *, max_episode_steps: int | None = None, **options: Any) -> None:
         self.max_episode_steps = max_episode_steps
@@ -276,21 +277,6 @@ class Env(GoalMethods, RolloutMethods, gymnasium.Env[Any, np.ndarray]):
             described["summary"] = registrations[id].summary
         return {"id": id, **described}
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle and deepcopy: constructor arguments and state."""
-        names = ("_np_random_seed", "spec", "render_mode")
-        return {
-            "task": self.task,
-            "options": {"max_episode_steps": self.max_episode_steps, **vars(self._options)},
-            "state": self.get_state(),
-            "started": bool(self._episodes.started),
-            "last": self._observations.present,
-            "attributes": {name: getattr(self, name) for name in names},
-        }
-
-    def __setstate__(self, pickled: dict[str, Any]) -> None:
-        self.__init__(pickled["task"], **pickled["options"])  # type: ignore[misc]
-        self.set_state(pickled["state"])
-        self._episodes.started = np.array(pickled["started"])
-        self._observations.restore(pickled["last"])
-        self.__dict__.update(pickled["attributes"])
+    def _arguments(self) -> dict[str, Any]:
+        limit = self.max_episode_steps
+        return {"task": self.task, "max_episode_steps": limit, **vars(self._options)}

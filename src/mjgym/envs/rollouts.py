@@ -13,11 +13,11 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mjgym.arrays import Array, any_true, namespace, shape, zero_unless
+from mjgym.arrays import Array, any_true, copied, namespace, shape, zero_unless
 from mjgym.envs.observations import Observations
 from mjgym.envs.options import Options
 from mjgym.envs.spaces import refuse_closed
@@ -184,10 +184,13 @@ def _masked(step: Step, alive: Array, output: Callable[[Any], Any]) -> Rollouts:
 
 
 class RolloutMethods:
-    """The method `rollout` of single and vector environments, and properties that both have."""
+    """The method `rollout` of single and vector environments, and what else both have."""
 
+    _pickled: ClassVar[tuple[str, ...]]  # attributes, besides arguments and state
     task: Task
     model: Any
+    get_state: Callable[..., dict[str, np.ndarray]]
+    set_state: Callable[..., Any]
     _options: Options
     _episodes: Episodes
     _observations: Observations
@@ -221,6 +224,27 @@ class RolloutMethods:
     @abstractmethod
     def _make_candidates(self, n: int, options: Mapping[str, Any]) -> Candidates:
         """A batch of n simulations with other options than the environment's."""
+
+    @abstractmethod
+    def _arguments(self) -> dict[str, Any]:
+        """Arguments of the constructor that make it again."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle and deepcopy: constructor arguments and state."""
+        return {
+            "arguments": self._arguments(),
+            "state": self.get_state(),
+            "started": copied(self._episodes.started),
+            "last": self._observations.present,
+            "attributes": {name: getattr(self, name) for name in self._pickled},
+        }
+
+    def __setstate__(self, pickled: dict[str, Any]) -> None:
+        self.__init__(**pickled["arguments"])  # type: ignore[misc]
+        self.set_state(pickled["state"])
+        self._episodes.started = pickled["started"]
+        self._observations.restore(pickled["last"])
+        self.__dict__.update(pickled["attributes"])
 
     @functools.cached_property
     def _action_size(self) -> int:

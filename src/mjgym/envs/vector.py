@@ -62,6 +62,7 @@ class VectorEnv(SubEnvironments, RolloutMethods):
         "render_modes": ["rgb_array"],
         "autoreset_mode": AutoresetMode.NEXT_STEP,
     }
+    _pickled = ("_done", "_seeds", "spec", "render_mode")
 
     def __init__(self, task: Task, num_envs: int = 1, **arguments: Any) -> None:
         whole_number("num_envs", num_envs, most=MOST_ENVS)
@@ -440,22 +441,6 @@ class VectorEnv(SubEnvironments, RolloutMethods):
             self.cameras.close()
             self._simulations.close()
 
-    def __getstate__(self) -> dict[str, Any]:
-        """For pickle and deepcopy: constructor arguments and state."""
-        names = ("_done", "_seeds", "spec", "render_mode")
-        return {
-            "task": self.task,
-            "num_envs": self.num_envs,
-            "arguments": {**vars(self._own_options), **vars(self._options)},
-            "state": self.get_state(),
-            "started": self._episodes.started,
-            "last": self._observations.present,
-            "attributes": {name: getattr(self, name) for name in names},
-        }
-
-    def __setstate__(self, pickled: dict[str, Any]) -> None:
-        self.__init__(pickled["task"], pickled["num_envs"], **pickled["arguments"])  # type: ignore[misc]
-        self.set_state(pickled["state"])
-        self._episodes.started = pickled["started"]
-        self._observations.restore(pickled["last"])
-        self.__dict__.update(pickled["attributes"])
+    def _arguments(self) -> dict[str, Any]:
+        options = {**vars(self._own_options), **vars(self._options)}
+        return {"task": self.task, "num_envs": self.num_envs, **options}
