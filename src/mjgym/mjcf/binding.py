@@ -93,17 +93,15 @@ class Bound:
         return field, index, live
 
     def _rows(self, name: str, size: str) -> tuple[Any, bool]:
-        ids = self._ids
-        if size not in UNEVEN:
-            return (int(ids[0]), True) if self._single else (_regular(ids), False)
-        model = self._view.model
+        ids, model = self._ids, self._view.model
         if size == "nmocap":
-            first, _ = spans(model, size, ids)
-            if (first < 0).any():
-                wrong = model.body(int(ids[np.argmax(first < 0)])).name
+            ids, _ = spans(model, size, ids)
+            if (ids < 0).any():
+                wrong = model.body(int(self._ids[np.argmax(ids < 0)])).name
                 raise AttributeError(f"body {wrong!r} has no {name}: it is no mocap body")
-            return (int(first[0]), True) if self._single else (_regular(first), False)
-        return _regular(rows(model, size, ids)), False
+        elif size in UNEVEN:
+            return _regular(rows(model, size, ids)), False
+        return (int(ids[0]), True) if self._single else (_regular(ids), False)
 
 
 def bind(simulation: Any, handles: Any) -> Bound:

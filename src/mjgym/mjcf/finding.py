@@ -75,8 +75,7 @@ def find_all(within: Spec | mujoco.MjsBody, kind: str) -> list[Element]:
     elif kind in IN_TREE:
         items = list(within.find_all(kind))
     else:
-        known = IN_TREE if kind not in KINDS else ()
-        hint = or_else(kind, known) if known else f"; it has {', '.join(IN_TREE)}"
+        hint = f"; it has {', '.join(IN_TREE)}" if kind in KINDS else or_else(kind, IN_TREE)
         raise ValueError(f"a body has no elements called {kind!r}{hint}")
     return [body for body in items if body.parent is not None] if kind == "body" else items
 

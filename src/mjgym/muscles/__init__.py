@@ -4,8 +4,7 @@ They follow OpenSim's formulae. Arrays have any leading shape and belong to any 
 parameters broadcast against them.
 """
 
-from mjgym.muscles.contact import SpheresOnPlane
-from mjgym.muscles.limits import CoordinateLimits
+from mjgym.muscles.passive_forces import CoordinateLimits, SpheresOnPlane
 from mjgym.muscles.paths import Path, PathGeometry, PathPoint, Paths
 from mjgym.muscles.splines import Spline, Splines, cubic_spline
 from mjgym.muscles.thelen import Activation, Tendon, Thelen
