@@ -31,11 +31,9 @@ def pairs(settings: list[str] | None) -> dict[str, str]:
 def arguments(id: str, settings: list[str] | None) -> dict[str, Any]:
     """Keyword arguments of make from settings, converted to the types of the task's fields."""
     from mjgym import registry
+    from mjgym.task.task_fields import annotated_types
 
-    try:
-        hints = typing.get_type_hints(registry.registration(id).task_class)
-    except NameError:  # a type imported for type checkers only
-        hints = {}
+    hints = annotated_types(registry.registration(id).task_class)
     return {name: _value(name, text, hints.get(name)) for name, text in pairs(settings).items()}
 
 

@@ -24,6 +24,7 @@ from mjgym.observables import Sensing
 from mjgym.sim.views import View
 from mjgym.task import Signal, Task, Viewpoint
 from mjgym.util.docstrings import docstring, first_paragraph, paragraphs
+from mjgym.util.values import plain
 
 _TO_CHECKERS = re.compile(r"# (type: ignore|noqa)[^ ]*")  # comments for tools
 # Reading a class's file takes most of the time.
@@ -137,12 +138,9 @@ def describe(
     }
 
 
-def _viewpoint(task: Task, model: mujoco.MjModel) -> str | int | dict[str, Any]:
+def _viewpoint(task: Task, model: mujoco.MjModel) -> Any:
     where = viewpoint(task, model)
-    if not isinstance(where, Viewpoint):
-        return where
-    fields = dataclasses.asdict(where)  # with lists for tuples, as in JSON
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in fields.items()}
+    return plain(vars(where)) if isinstance(where, Viewpoint) else where
 
 
 def _type_name(annotation: Any) -> str:

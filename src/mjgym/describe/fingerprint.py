@@ -52,9 +52,10 @@ def fingerprint(
 
     Returns:
         `id`, `version` (of the id), `task` ("module:Class"), `arguments` (the task's fields),
-        `options` (other arguments of make), `max_episode_steps`, `model_sha256`, `law`, `versions`,
-        `warnings` (known faults of these), `machine`. `law` says what runs between physics steps:
-        `runs` is "compiled" or "arrays", and `reason` why it is not compiled.
+        `options` (other arguments of make), `max_episode_steps`, `model_sha256`, `hooks`,
+        `versions`, `warnings` (known faults of these), `machine`. `hooks` says how the task's hooks
+        run: `run` is "compiled" or "arrays", `reason` why they are not compiled, and `in_numpy` why
+        NumPy runs some of them, by hook.
 
     Raises:
         TypeError: not an environment of this package.

@@ -39,7 +39,7 @@ def require_time(name: str, seconds: float) -> None:
 
 def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
     """Refuse invalid values of a task's fields."""
-    task, annotated = cls.__name__, _types(cls)
+    task, annotated = cls.__name__, annotated_types(cls)
     for name, value in values.items():
         plain = value is None or isinstance(value, _PLAIN)  # objects are checked by their tasks
         if plain and name in annotated and not _fits(value, annotated[name]):
@@ -53,7 +53,7 @@ def check_fields(cls: type[Any], values: Mapping[str, Any]) -> None:
             require_time(f"{task}: {name}", values[name])
 
 
-def _types(cls: type[Any]) -> dict[str, Any]:
+def annotated_types(cls: type[Any]) -> dict[str, Any]:
     """Annotated types of a class's fields; {} if a name in them cannot be resolved."""
     try:
         return typing.get_type_hints(cls)
