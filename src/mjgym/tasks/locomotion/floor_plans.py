@@ -271,7 +271,7 @@ def random_maze(
         )
     limit = most_walls(height, width)
     if max_walls is not None:
-        limit = min(limit, whole_number("max_walls", max_walls, 4))  # as many enclose a room
+        limit = min(limit, whole_number("max_walls", max_walls, 4))  # four enclose a room
     fewest = height * width
     for _ in range(_DRAWS):
         rooms = _place_rooms(rng, height, width, max_rooms, room_side, room_stretch)
