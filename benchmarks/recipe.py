@@ -398,6 +398,22 @@ def goals_table(rows: Sequence[Row], *, curves: bool = True) -> str:
     return report.table(columns, lines) if lines else f"{MISSING.capitalize()}."
 
 
+def peers_table(rows: Sequence[Row]) -> str:
+    """A row for each task with a goal: mean scores of others' learners in the same CPU time."""
+    names = RECIPE, "ppo", *plan.PEERS
+    lines = []
+    for id, (_, minutes) in GOALS.items():
+        own = {
+            name: [float(r.score) for r in rows if (r.part, r.name, r.id) == ("goals", name, id)]
+            for name in names
+        }
+        if any(own[name] for name in plan.PEERS):
+            means = (f"{statistics.mean(x):.0f}" if x else MISSING for x in own.values())
+            lines.append([id, f"{minutes:g}", *means])
+    titles = "recipe", "PPO", "SAC of stable-baselines3", "PPO of stable-baselines3"
+    return report.table(("id", "CPU min", *titles), lines)
+
+
 def whole_table(rows: Sequence[Row]) -> str:
     """A row for each id with runs of ten CPU minutes."""
     lines, own = [], [row for row in rows if row.part == "tables"]
@@ -511,6 +527,7 @@ def every() -> dict[str, Callable[[], str]]:
     return {
         "recipe": functools.partial(goals_table, of_recipe, curves=False),
         "recipe-search": functools.partial(search_table, rows),
+        "recipe-peers": functools.partial(peers_table, rows),
         "recipe-goals": functools.partial(goals_table, rows),
         "recipe-tables": functools.partial(whole_table, rows),
         "recipe-misses": functools.partial(misses_table, rows),

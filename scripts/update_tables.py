@@ -420,7 +420,7 @@ TABLES = {
             ("leaderboard", scores.leaderboard_table),
         )
     },
-    "results": picked(["recipe"]),
+    "results": picked(["recipe", "recipe-peers"]),
     "recipe_search": picked(HISTORY),
     "tasks": {"suite": suite_table},
     "training": picked(["pixels"]),
