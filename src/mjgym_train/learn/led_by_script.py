@@ -63,9 +63,9 @@ class DAggerTrainer(Trainer):
 
     def begin(self) -> None:
         super().begin()
-        self.label = self._asked()
+        self.label = self._labels()
 
-    def _asked(self) -> Tensor:
+    def _labels(self) -> Tensor:
         """The script's actions, (n, action size) within -1 and 1."""
         return self.collector.within(np.asarray(self.script(self.envs.observe())))
 
@@ -83,7 +83,7 @@ class DAggerTrainer(Trainer):
             begin(self.script, transition.ended.numpy())
             drawn = torch.rand(config.num_envs) < (config.led if starts else 1.0)
             self.led = torch.where(transition.ended, drawn, self.led)
-        self.label = self._asked()  # kept in checkpoints: a loaded state has other contact forces
+        self.label = self._labels()  # kept in checkpoints: a loaded state has other contact forces
         if not starts:
             return
         self.owed += config.updates_per_step * config.num_envs
