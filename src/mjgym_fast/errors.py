@@ -5,6 +5,7 @@ catch errors only in their own calls. So a thread notes where a step goes on aft
 handler jumps there.
 """
 
+import atexit
 import ctypes
 import functools
 import os
@@ -73,7 +74,9 @@ class _Handler:
         code = Code({}, text, ("handle",), self.external)
         address = (engine() or {})["mju_setLogHandler"]
         install = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)
-        cells[1] = install(code.addresses["handle"]) or 0
+        before = install(code.addresses["handle"])
+        cells[1] = before or 0
+        atexit.register(install, before)  # the code is freed after that
         self._kept = cells, code
 
 
