@@ -50,8 +50,13 @@ jump:
   call void @longjmp(ptr %place, i32 1)
   unreachable
 other:
-  %others = load ptr, ptr @handler
-  call void %others(ptr %message)
+  %before = load ptr, ptr @handler
+  %none = icmp eq ptr %before, null
+  br i1 %none, label %end, label %pass
+pass:
+  call void %before(ptr %message)
+  br label %end
+end:
   ret void
 }}
 """
