@@ -32,7 +32,7 @@ class Row:
     reason: str  # why nothing is; empty otherwise
     hooks: list[str]
     in_numpy: dict[str, str]  # hooks that are not, with the reason
-    operations: int
+    operations: int  # of LLVM, loads and stores included
     cold: float  # CPU s
     kept: float  # CPU s
 
@@ -59,7 +59,7 @@ def measured(id: str) -> Row:
     envs.close()
     if isinstance(step, str):
         return Row(id, step, [], {}, 0, *seconds)
-    operations = sum(len(x.symbols) for x in step.recording.functions.values())
+    operations = sum(x.size for x in step.recording.functions.values())
     return Row(id, "", sorted(step.hooks), dict(step.reasons), operations, *seconds)
 
 

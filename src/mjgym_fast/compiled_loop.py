@@ -1,11 +1,11 @@
 """The function that makes a control step in one simulation after another, as LLVM's text.
 
-Its arguments are in a table of whole numbers and addresses, the context, by the names in `SLOTS`.
+Its arguments are in a `Context`.
 """
 
 import contextlib
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+import ctypes
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -15,57 +15,41 @@ from llvmlite import ir
 from mjgym.sim.engine import DIVERGED as DIVERGENCES
 from mjgym.sim.engine import INTEGRATION
 from mjgym.sim.single import UNLOGGED
-from mjgym_fast.errors import CAUGHT, KEY, PLACE
-from mjgym_fast.machine_code import DIVERGED, FAILED, TRUE, WRONG
+from mjgym_fast.errors import CAUGHT, KEY
+from mjgym_fast.machine_code import BETWEEN, DIVERGED, FAILED, TRUE, WRONG
+from mjgym_fast.tracing import parts
 
-SLOTS = {
-    name: i
-    for i, name in enumerate(
-        (
-            *("next", "chunk", "rows", "count", "stepping", "times"),  # parts of the work
-            "stays",  # whether a simulation stays in the thread's MjData for several control steps
-            *("substeps", "n"),  # physics steps; rows
-            *("models", "own", "datas", "warnings", "fields", "arrays", "width"),
-            *("memory", "memories", "action", "actions", "results", "shown", "shows"),
-            *("work", "works", "bad", "places"),
-            *("state", "known", "states", "begun"),  # of a batch; no bytes: stepped in place
-            *("outputs", "sources", "targets", "sizes"),
-            *("varied", "values", "settings", "widths"),
-        )
-    )
-}
-"""Places in the context."""
+ROWED = (
+    *("memory", "action", "results", "shown", "work", "places"),
+    *("fields", "arrays", "state", "known"),
+)
+"""Arrays with a row for each simulation, MjData, thread or step."""
+COPIED = ("varied", "outputs")
+"""What is copied between a batch's arrays and its models, and each MjData."""
+SLOTS = (
+    *("next", "chunk", "count", "times"),  # parts of the work
+    "stays",  # whether a simulation stays in the thread's MjData for several control steps
+    "substeps",  # physics steps
+    *("models", "own", "datas", "warnings", "stepped", "bad", "begun"),
+    *ROWED,
+    *(f"{name}_step" for name in ROWED),  # bytes of a row; 0 if a simulation is stepped in place
+    *COPIED,  # how many arrays
+    *(f"{name}_{part}" for name in COPIED for part in ("cells", "arrays", "sizes")),
+)
+
+
+class Context(ctypes.Structure):
+    """Whole numbers, and addresses of arrays."""
+
+    _fields_ = tuple((name, ctypes.c_int64) for name in SLOTS)
+
+
+ENDS = ("terminated", "truncated")
 _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 _STRIDE = 2  # int32 of a warning: its last info, and its count
 _BYTE, _INT, _LONG = (ir.IntType(bits) for bits in (8, 32, 64))
 _POINTER, _VOID = ir.PointerType(), ir.VoidType()
-_HOOK = ir.FunctionType(_LONG, (*[_POINTER] * 6, _LONG))
-
-
-@dataclass(frozen=True)
-class Order:
-    """The order of a control step's physics and hooks.
-
-    Attributes:
-        splits: whether physics steps have halves.
-        lags: whether derived quantities lag, see `mjgym.Task.lagging`.
-        parts: whether hooks run between physics steps.
-        forces: whether forces are computed in every control step.
-        shares: whether a batch has one MjData per thread instead of one per simulation: where
-            nothing is kept from one control step to the next, it stays in the CPU cache. Several
-            control steps at once use it too, unless fields of the model vary.
-    """
-
-    splits: bool
-    lags: bool
-    parts: bool
-    forces: bool
-    shares: bool
-
-    @property
-    def begins_anew(self) -> bool:
-        """True if quantities derived from a loaded state must be recomputed first."""
-        return not self.lags and (self.splits or self.parts)
+_HOOK = ir.FunctionType(_LONG, [_POINTER] * 6)
 
 
 class _Builder(ir.IRBuilder):  # type: ignore[misc]  # it has no types
@@ -91,30 +75,29 @@ class _Builder(ir.IRBuilder):  # type: ignore[misc]  # it has no types
 
     def number(self, name: str) -> Any:
         """A whole number in the context."""
-        return self.entry(self.context, SLOTS[name], _LONG)
+        return self.entry(self.context, SLOTS.index(name), _LONG)
 
     def pointer(self, name: str) -> Any:
         """An address in the context."""
-        return self.entry(self.context, SLOTS[name])
+        return self.entry(self.context, SLOTS.index(name))
+
+    def row(self, name: str, i: Any) -> Any:
+        """The address of a row of an array."""
+        return self.at(self.pointer(name), self.mul(i, self.number(f"{name}_step")))
 
     def simulation(self, worker: Any, place: Any, i: Any) -> tuple[Any, Any]:
         """The addresses of a simulation's model and MjData."""
         own = self.select(self.is_set(self.number("own")), i, worker)
         return self.entry(self.pointer("models"), own), self.entry(self.pointer("datas"), place)
 
-    def catch(self, worker: Any, *, begins: bool) -> None:
-        """Begin or end to catch the engine's errors in a thread."""
+    def catch(self, place: Any) -> None:
+        """Have the thread's errors caught at a place, see `mjgym_fast.errors`; null ends that."""
         if CAUGHT:
-            kind = ir.FunctionType(_INT, (_LONG, _POINTER))
             cells = self.module.globals
             cell = cells.get(KEY) or ir.GlobalVariable(self.module, _LONG, KEY)
+            kind = ir.FunctionType(_INT, (_LONG, _POINTER))
             key = self.load(cell, typ=_LONG)
-            place = self.place(worker) if begins else _POINTER(None)
             self.call(self.external("pthread_setspecific", kind), (key, place))
-
-    def place(self, worker: Any) -> Any:
-        """The address of a thread's place, see `mjgym_fast.errors`."""
-        return self.at(self.pointer("places"), self.mul(worker, _LONG(PLACE)))
 
     def is_set(self, value: Any) -> Any:
         """True if a whole number is not 0."""
@@ -146,45 +129,38 @@ class _Builder(ir.IRBuilder):  # type: ignore[misc]  # it has no types
 class _Step(_Builder):
     """Writes `one`, the control step of a simulation.
 
-    It is given its worker, the place of its MjData, its row, the row of its action and results, and
-    0 to observe only.
+    It is given its worker, the place of its MjData, its row, and the row of its action and results.
 
     Args:
-        hooks: names of the compiled functions.
+        step: the compiled step.
     """
 
-    def __init__(self, module: ir.Module, hooks: Collection[str], order: Order) -> None:
-        super().__init__(module, "one", 5)
-        self._hooks, self._order = hooks, order
-        self._worker, self._place, self._i, row, steps = self.numbers
+    def __init__(self, module: ir.Module, step: Any) -> None:
+        super().__init__(module, "one", 4)
+        self._step, self._hooks = step, step.recording.functions.keys()
+        self._in_parts = bool(self._hooks & BETWEEN)
+        self._worker, self._place, i, row = self.numbers
+        self._i = i
         self._bits, self._changed = self.alloca(_LONG), self.alloca(_LONG)
         self.store(_LONG(0), self._bits)
-        self._model, self._data = self.simulation(self._worker, self._place, self._i)
-        shown = self.pointer("shown")
-        self._arguments = (
-            *(self._row("memory", "memories"), self._row("action", "actions", row)),
-            self.at(self.pointer("results"), row, ir.DoubleType()),
-            self._row("shown", "shows"),
-            *(self._row("work", "works", self._worker), self.number("n")),
-        )
-        self._fields = self._row("fields", "width", self._place)
+        self._model, self._data = self.simulation(self._worker, self._place, i)
+        rows = {"memory": i, "action": row, "results": row, "shown": i, "work": self._worker}
+        self._arguments = [self.row(name, k) for name, k in rows.items()]
+        self._fields, arrays = self.row("fields", self._place), self.row("arrays", i)
         self._stays = self.is_set(self.number("stays"))
-        self._arrays = self.select(self._stays, self._fields, self._row("arrays", "width"))
-        begins = self.icmp_signed("==", row, self.mul(self._i, self.number("times")))
+        self._arrays = self.select(self._stays, self._fields, arrays)
+        begins = self.icmp_signed("==", row, self.mul(i, self.number("times")))
         with self.if_then(self.and_(self._stays, begins)):
             self._engine("mj_resetData")
             self._set_state(whole=True)
-        with self.if_then(self.is_set(steps)):
+        steps = self.entry(self.pointer("stepped"), i, _BYTE)
+        with self.if_then(self.is_set(steps)):  # others are only observed
             self._write()
-        with self.if_then(self.is_set(self.ptrtoint(shown, _LONG))):
+        with self.if_then(self.is_set(self.number("shown"))):
             self._hook("observation", self._arrays)
         byte = self.trunc(self.load(self._bits, typ=_LONG), _BYTE)
         self.store(byte, self.at(self.pointer("bad"), row))
         self.ret_void()
-
-    def _row(self, base: str, size: str, i: Any = None) -> Any:
-        """The address of a simulation's row of an array, by the bytes of each."""
-        return self.at(self.pointer(base), self.mul(i or self._i, self.number(size)))
 
     def _engine(self, name: str, *others: Any) -> None:
         """Call a function of the engine on the simulation."""
@@ -206,18 +182,15 @@ class _Step(_Builder):
         return self.is_set(self.and_(self.load(self._bits, typ=_LONG), _LONG(bit)))
 
     def _write(self) -> None:
-        order = self._order
-        batched = self.and_(self.is_set(self.number("states")), self.not_(self._stays))
-        with self.repeat(self.number("varied")) as k:
-            place = self.add(self.mul(self._worker, self.number("varied")), k)
-            first, size = self._part("widths", k)
-            values = self.at(self.entry(self.pointer("values"), k), first)
-            self._copy(self.entry(self.pointer("settings"), place), values, size)
-        if order.shares:
+        shares = self._step.shares
+        batched = self.and_(self.is_set(self.number("state_step")), self.not_(self._stays))
+        with self._copied("varied", self._worker) as (cell, row, size):
+            self._copy(cell, row, size)
+        if shares:
             self._hook("before", self._arrays)
         with self.if_then(batched):
             self._load()
-        if not order.shares:
+        if not shares:
             self._hook("before")
         with self.if_then(self._holds(TRUE)):
             self._engine("mj_step1")
@@ -233,59 +206,57 @@ class _Step(_Builder):
         self.add_bits(self._bits, self.select(bad, _LONG(DIVERGED), _LONG(0)))
         with self.if_then(batched):
             self._hand_back()
-            for warning in warnings if order.shares else ():
+            for warning in warnings if shares else ():
                 self.store(_INT(0), warning)
         self._hook("after", self._arrays)
 
     def _physics(self) -> None:
-        order, substeps = self._order, self.number("substeps")
-        if order.lags:
+        step, substeps = self._step, self.number("substeps")
+        if step.lags:
             with self.repeat(substeps):
                 self._engine("mj_step")
             self._engine("mj_rnePostConstraint")
             return
-        first = "mj_step2" if order.splits else "mj_step"
-        if order.parts:
-            with self.repeat(substeps, lambda: self.not_(self._holds(FAILED))) as k:
-                self._hook("control")
-                self._engine(first)
+        with self.repeat(substeps, lambda: self.not_(self._holds(FAILED))) as k:
+            self._hook("control")
+            self._engine("mj_step2" if step.splits else "mj_step")
+            last = self.icmp_signed("==", self.add(k, _LONG(1)), substeps)
+            each = step.splits or self._in_parts  # else the next `mj_step` computes it itself
+            with self.if_then(ir.IntType(1)(1) if each else last):
                 self._engine("mj_step1")
-                if order.forces:
-                    last = self.icmp_signed("==", self.add(k, _LONG(1)), substeps)
-                    with self.if_then(last):
-                        self._skip()
-                self._hook("substep")
-        else:
-            self._engine(first)
-            with self.repeat(self.sub(substeps, _LONG(1))):
-                self._engine("mj_step")
-            self._engine("mj_step1")
-            if order.forces:
-                self._skip()
+            if step.forces:
+                with self.if_then(last):
+                    self._skip()
+            self._hook("substep")
         if "forces" in self._hooks:
             due = self.call(self.external("forces", _HOOK), (self._fields, *self._arguments))
             with self.if_then(self.is_set(due)):
                 self._skip()
 
-    def _part(self, sizes: str, k: Any) -> tuple[Any, Any]:
-        """First byte and size of a simulation's row in the k-th of some arrays, in bytes."""
-        size = self.entry(self.pointer(sizes), k, _LONG)
-        return self.mul(self._i, size), size
+    @contextlib.contextmanager
+    def _copied(self, name: str, place: Any) -> Iterator[tuple[Any, Any, Any]]:
+        """A loop over what is copied: where it is in an MjData or model, in a batch, and bytes."""
+        with self.repeat(count := self.number(name)) as k:
+            cell = self.entry(self.pointer(f"{name}_cells"), self.add(self.mul(place, count), k))
+            size = self.entry(self.pointer(f"{name}_sizes"), k, _LONG)
+            array = self.entry(self.pointer(f"{name}_arrays"), k)
+            yield cell, self.at(array, self.mul(self._i, size)), size
 
     def _set_state(self, *, whole: bool) -> None:
         """Load the state from the batch, and compute what follows from it."""
-        self._engine("mj_setState", self._row("state", "states"), _INT(INTEGRATION))
+        self._engine("mj_setState", self.row("state", self._i), _INT(INTEGRATION))
         if whole:
             self._engine("mj_step1")
 
     def _load(self) -> None:
         """Load the state from the batch, unless the last call has left it there."""
-        if self._order.shares:
-            self._set_state(whole=self._order.begins_anew)
+        step = self._step
+        if step.shares:
+            self._set_state(whole=not step.lags and (step.splits or self._in_parts))
             return
-        now, then = (self._row(name, "states") for name in ("state", "known"))
+        now, then = (self.row(name, self._i) for name in ("state", "known"))
         self.store(_LONG(0), self._changed)
-        with self.repeat(self.sdiv(self.number("states"), _LONG(8))) as k:
+        with self.repeat(self.sdiv(self.number("state_step"), _LONG(8))) as k:
             differs = self.xor(self.entry(now, k, _LONG), self.entry(then, k, _LONG))
             self.add_bits(self._changed, differs)
         flag = self.at(self.pointer("begun"), self._i)
@@ -298,14 +269,11 @@ class _Step(_Builder):
 
     def _hand_back(self) -> None:
         """Copy the state and the outputs into the batch's arrays."""
-        now, size = self._row("state", "states"), self.number("states")
+        now = self.row("state", self._i)
         self._engine("mj_getState", now, _INT(INTEGRATION))
-        self._copy(self._row("known", "states"), now, size)
-        with self.repeat(self.number("outputs")) as k:
-            place = self.add(self.mul(self._place, self.number("outputs")), k)
-            first, size = self._part("sizes", k)
-            rows = self.at(self.entry(self.pointer("targets"), k), first)
-            self._copy(rows, self.entry(self.pointer("sources"), place), size)
+        self._copy(self.row("known", self._i), now, self.number("state_step"))
+        with self._copied("outputs", self._place) as (cell, row, size):
+            self._copy(row, cell, size)
 
     def _copy(self, target: Any, source: Any, size: Any) -> None:
         kind = ir.FunctionType(_VOID, (_POINTER, _POINTER, _LONG, ir.IntType(1)))
@@ -317,17 +285,16 @@ def _guarded(module: ir.Module, one: ir.Function) -> ir.Function:
     """Write the control step in which an error of the engine is a divergence."""
     if not CAUGHT:
         return one
-    b = _Builder(module, "guarded", 5)
-    worker, place, i, row, _ = b.numbers
+    b = _Builder(module, "guarded", 4)
+    worker, place, i, row = b.numbers
     mark = b.external("_setjmp", ir.FunctionType(_INT, (_POINTER,)))
     mark.attributes.add("returns_twice")
-    with b.if_else(b.is_set(b.call(mark, (b.place(worker),)))) as (raised, goes_on):
+    with b.if_else(b.is_set(b.call(mark, (b.row("places", worker),)))) as (raised, goes_on):
         with raised:
-            arguments = b.simulation(worker, place, i)
             kind = ir.FunctionType(_VOID, (_POINTER, _POINTER))
-            b.call(b.external("mj_resetData", kind), arguments)
+            b.call(b.external("mj_resetData", kind), b.simulation(worker, place, i))
             b.store(_BYTE(DIVERGED), b.at(b.pointer("bad"), row))
-            with b.if_then(b.is_set(b.number("states"))):
+            with b.if_then(b.is_set(b.number("state_step"))):
                 b.store(_BYTE(1), b.at(b.pointer("begun"), i))
         with goes_on:
             b.call(one, (b.context, *b.numbers))
@@ -335,48 +302,44 @@ def _guarded(module: ir.Module, one: ir.Function) -> ir.Function:
     return b.function
 
 
-def step_text(hooks: Collection[str], order: Order, ends: Collection[int]) -> str:
+def step_text(step: Any) -> str:
     """The text of `alone` (the only simulation) and `run` (parts of a batch, until none is left).
 
     Args:
-        hooks: names of the compiled functions: before, control, substep, forces, after,
-            observation.
-        ends: places of the results that are not 0 where an episode ends.
+        step: the compiled step, whose functions they call.
     """
     module = ir.Module()
     module.triple = llvm.get_default_triple()
-    one = _guarded(module, _Step(module, hooks, order).function)
+    one = _guarded(module, _Step(module, step).function)
     b = _Builder(module, "alone", 0)
-    b.catch(_LONG(0), begins=True)
-    b.call(one, (b.context, *[_LONG(0)] * 4, b.number("stepping")))
-    b.catch(_LONG(0), begins=False)
+    b.catch(b.pointer("places"))
+    b.call(one, (b.context, *[_LONG(0)] * 4))
+    b.catch(_POINTER(None))
     b.ret_void()
+    ends = [part for name, part in parts(step.recording.results).items() if name in ENDS]
     b = _Builder(module, "run", 1)
-    chunk, count, stepping = (b.number(name) for name in ("chunk", "count", "stepping"))
+    chunk, count = b.number("chunk"), b.number("count")
     take, over = b.append_basic_block(), b.alloca(ir.IntType(1))
     (worker,), times, stays = b.numbers, b.number("times"), b.is_set(b.number("stays"))
-    b.catch(worker, begins=True)
+    b.catch(b.row("places", worker))
     b.branch(take)
     b.position_at_end(take)
-    first = b.atomic_rmw("add", b.at(b.context, SLOTS["next"], _LONG), chunk, "seq_cst")
+    first = b.atomic_rmw("add", b.at(b.context, SLOTS.index("next"), _LONG), chunk, "seq_cst")
     with b.if_then(b.icmp_signed("<", first, count)):
         left = b.sub(count, first)
         with b.repeat(b.select(b.icmp_signed("<", chunk, left), chunk, left)) as k:
-            place = b.add(first, k)
-            i = b.entry(b.pointer("rows"), place, _LONG)
-            steps = b.zext(b.icmp_signed("<", place, stepping), _LONG)
-            data = worker if order.shares else b.select(stays, worker, i)
+            i = b.add(first, k)
+            data = worker if step.shares else b.select(stays, worker, i)
             b.store(ir.IntType(1)(0), over)
             with b.repeat(times, lambda: b.not_(b.load(over, typ=ir.IntType(1)))) as t:
                 row = b.add(b.mul(i, times), t)
-                b.call(one, (b.context, worker, data, i, row, steps))
+                b.call(one, (b.context, worker, data, i, row))
                 ended = b.is_set(b.and_(b.entry(b.pointer("bad"), row, _BYTE), _BYTE(WRONG)))
-                for result in ends:
-                    cell = b.add(b.mul(_LONG(result), b.number("n")), row)
-                    flag = b.entry(b.pointer("results"), cell, ir.DoubleType())
+                for _, offset in ends:
+                    flag = b.load(b.at(b.row("results", row), offset), typ=ir.DoubleType())
                     ended = b.or_(ended, b.fcmp_unordered("!=", flag, ir.DoubleType()(0)))
                 b.store(ended, over)
         b.branch(take)
-    b.catch(worker, begins=False)
+    b.catch(_POINTER(None))
     b.ret_void()
     return str(module)

@@ -1,9 +1,8 @@
 """Recording, compiling and checking the hooks of a control step."""
 
-import contextlib
 import functools
 import gc
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import mujoco
@@ -12,14 +11,13 @@ from mjgym.sim.single import Single
 from mjgym.task.models import compile_model
 from mjgym_fast import available, errors
 from mjgym_fast.agreement import Agreement
-from mjgym_fast.compiled_loop import Order, step_text
-from mjgym_fast.library import engine
-from mjgym_fast.machine_code import Code, Function
+from mjgym_fast.compiled_loop import step_text
+from mjgym_fast.machine_code import BETWEEN, Code
 from mjgym_fast.stepping import BatchStepper, SingleStepper
-from mjgym_fast.tracing import Recorder, Recording, places
+from mjgym_fast.trace import UntraceableError
+from mjgym_fast.tracing import Recorder, Recording
 
 MAX_OWN_GEOMS = 100  # an MjData of more would keep the memory of its most contacts for good
-ENDS = ("terminated", "truncated")
 ROUNDING = 1e-12  # of long sums between physics steps, relative to an entry's largest number
 
 
@@ -27,42 +25,34 @@ class Step:
     """A compiled control step, see `mjgym.sim.compiled.CompiledStep`.
 
     Attributes:
-        fields: names of the fields that the hooks read, "ctrl" first.
-        order: the order of physics and hooks.
+        fields: names of the fields that the hooks read and write.
         work: size of the scratch space, in numbers.
         width: numbers of an action, or of the controls.
+        splits: whether physics steps have halves.
+        lags: whether derived quantities lag, see `mjgym.Task.lagging`.
+        forces: whether forces are computed in every control step.
+        shares: whether a batch has one MjData per thread instead of one per simulation: where
+            nothing is kept from one control step to the next, it stays in the CPU cache. Several
+            control steps at once use it too, unless fields of the model vary.
     """
 
     def __init__(
         self, task: Any, model: mujoco.MjModel, recording: Recording, varied: tuple[str, ...]
     ) -> None:
         self.recording = recording
-        self.hooks, self.reasons = frozenset(recording.hooks), dict(recording.reasons)
+        self.hooks, self.reasons = frozenset(recording.hooks), recording.reasons
         self.width = len(task.actions(model)) if "control" in recording.hooks else model.nu
-        self.fields, inputs = places(recording)
-        functions = {
-            name: Function(name, outputs, inputs, self.fields)
-            for name, outputs in recording.functions.items()
-        }
-        self.work = max((function.work for function in functions.values()), default=0)
-        splits = model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4
-        between = bool(task.control_every_substep or "substep" in recording.functions)
-        self.order = Order(
-            splits=splits,
-            lags=task.lagging,
-            parts=between,
-            forces=recording.forces_always,
-            shares=task.lagging
-            or ((not splits or model.ngeom > MAX_OWN_GEOMS) and not (between and varied)),
-        )
-        ends = [recording.results[x].first for x in ENDS if x in recording.results]
-        loop = step_text(recording.functions, self.order, ends)
+        self.fields = tuple(recording.outside.fields)
+        self.work = max((function.work for function in recording.functions.values()), default=0)
+        self.splits = model.opt.integrator != mujoco.mjtIntegrator.mjINT_RK4
+        self.lags, self.forces = task.lagging, recording.forces_always
+        alike = not (varied and recording.functions.keys() & BETWEEN)
+        apart = self.splits and model.ngeom <= MAX_OWN_GEOMS
+        self.shares = self.lags or (alike and not apart)
+        external = available.engine() | errors.external()
+        external |= {name[1:]: x for x, name in recording.outside.names.items()}
         names = ("alone", "run", *recording.functions)
-        self._code = Code(functions, loop, names, {**(engine() or {}), **errors.external()})
-
-    def leave_out(self, reasons: Mapping[str, str]) -> None:
-        """Have NumPy compute some hooks that nothing else depends on."""
-        self.hooks, self.reasons = self.hooks - reasons.keys(), {**self.reasons, **reasons}
+        self._code = Code(recording.functions, step_text(self), names, external)
 
     def address(self, name: str) -> int:
         """The address of a compiled function."""
@@ -77,42 +67,37 @@ class Step:
         return BatchStepper(self, *arguments)
 
 
-@contextlib.contextmanager
-def _without_collection() -> Iterator[None]:
-    """Pause the garbage collector, which would walk through thousands of new symbols."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
 @functools.lru_cache(maxsize=64)
 def compiled(task: Any, dtype: str, goals: Any, varied: tuple[str, ...]) -> Step | str:
     """Compile a task's control step; returns the reason where it cannot be compiled."""
     sample = Single(compile_model(task), varied)
     needed = {"substep", "current_forces", *(("control",) if task.control_every_substep else ())}
     left_out: dict[str, str] = {}
+    name = type(task).__name__
     while True:
         sample.restore_defaults()
         sample.forward()
         if not isinstance(memory := task.memory(sample.view), Mapping):
-            return f"{type(task).__name__}.memory() returns no dict"
-        with _without_collection():
-            recording = Recorder(task, sample, memory, goals, dtype, left_out).recording
+            return f"{name}.memory() returns no dict"
+        collects = gc.isenabled()
+        gc.disable()  # it would walk through thousands of new symbols
+        try:
+            recorder = Recorder(task, sample, memory, goals, dtype, left_out)
+        except UntraceableError as error:
+            return f"{name} cannot be compiled: {error}"
+        finally:
+            if collects:
+                gc.enable()
+        recording = recorder.recording
         if task.lagging and (recording.forces_always or needed & recording.functions.keys()):
             return "quantities lag, and hooks run between physics steps"
         for hook in sorted(needed & recording.reasons.keys()):
-            name = type(task).__name__
             return f"{name} cannot be compiled: {hook} {recording.reasons[hook]}"
         step = Step(task, sample.model, recording, varied)
         rounding = 0.0 if recording.exact else ROUNDING
-        found = Agreement(step, task, goals, sample, rounding).differing
+        found = Agreement(step, recorder, sample, rounding).differing
         if needed & found:
             return available.warned("compiled hooks give other numbers on this machine than NumPy")
-        left_out = dict.fromkeys(found, "gives other numbers than NumPy")
-        if found <= {"observation", "initialize"}:
-            step.leave_out(left_out)
+        if not found:
             return step
+        left_out |= dict.fromkeys(found, "gives other numbers than NumPy")

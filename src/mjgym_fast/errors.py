@@ -13,7 +13,7 @@ import os
 import llvmlite.binding as llvm
 import numpy as np
 
-from mjgym_fast.library import engine
+from mjgym_fast.available import engine
 from mjgym_fast.machine_code import Code
 
 CAUGHT = os.name != "nt"
@@ -77,8 +77,7 @@ class _Handler:
         self.external = {**found, KEY: first, "handler": first + cells.itemsize}
         text = _TEXT.format(triple=llvm.get_default_triple(), jump=JUMP, message=MESSAGE)
         code = Code({}, text, ("handle",), self.external)
-        address = (engine() or {})["mju_setLogHandler"]
-        install = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)
+        install = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(engine()["mju_setLogHandler"])
         before = install(code.addresses["handle"])
         cells[1] = before or 0
         atexit.register(install, before)  # the code is freed after that

@@ -15,7 +15,7 @@ from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.registry import registration
 from mjgym.tasks.l2m.musculoskeletal import COORDINATES
-from mjgym_fast.stepping import Hook, address, field_addresses
+from mjgym_fast.stepping import Hook, address, field_address
 
 pytestmark = pytest.mark.compiled
 
@@ -42,21 +42,18 @@ class Beside:
         self.walker, self.body = Walker(task.body), task.body
         self.step = task.compiled_step("float64", None, ())
         sim, step = self.walker.sim, self.step
-        self.fields = field_addresses(sim.data, sim.model, step.fields)
-        self.memory = np.zeros(sum(x.size for x in step.recording.memory.values()))
+        self.fields = np.array([field_address(sim.data, sim.model, x) for x in step.fields])
+        self.memory = np.zeros(1, step.recording.memory)
         self.work = np.zeros(step.work)
 
     def run(self, name):
         function = Hook(self.step.address(name))
-        assert (
-            function(address(self.fields), address(self.memory), 0, 0, 0, address(self.work), 1)
-            == 0
-        )
+        arrays = address(self.fields), address(self.memory), 0, 0, 0, address(self.work)
+        assert function(*arrays) == 0
 
     def cells(self, name):
         """An entry of the memory."""
-        entry = self.step.recording.memory[name]
-        return self.memory[entry.first : entry.first + entry.size].view(entry.dtype)
+        return self.memory[name][0, ...]
 
     def distance(self, rng):
         """Of all that a physics step changes, over its largest number, in the present state."""
@@ -69,16 +66,12 @@ class Beside:
         memory["substeps"] = np.array(float(rng.integers(self.body.substeps - 1)))
         v.memory = memory
         for name, x in memory.items():
-            self.cells(name)[...] = x.reshape(-1)
+            self.cells(name)[...] = x
         expected = {"ctrl": self.body.control(v), **self.body.substep(v)}
         self.run("control")
         found = {"ctrl": v.ctrl.copy()}
         self.run("substep")
-        found |= {
-            name: self.cells(name).reshape(np.shape(x))
-            for name, x in expected.items()
-            if name != "ctrl"
-        }
+        found |= {name: self.cells(name) for name, x in expected.items() if name != "ctrl"}
         assert set(found) == set(expected)
         return max(
             float(np.abs(found[name] - x).max() / np.abs(x).max()) for name, x in expected.items()
