@@ -17,7 +17,7 @@ from mjgym.sim.engine import INTEGRATION
 from mjgym.sim.single import UNLOGGED
 from mjgym_fast.errors import CAUGHT, KEY
 from mjgym_fast.machine_code import BETWEEN, DIVERGED, FAILED, TRUE, WRONG
-from mjgym_fast.tracing import parts
+from mjgym_fast.tracing import entries_of
 
 ROWED = (
     *("memory", "action", "results", "shown", "work", "places"),
@@ -316,7 +316,7 @@ def step_text(step: Any) -> str:
     b.call(one, (b.context, *[_LONG(0)] * 4))
     b.catch(_POINTER(None))
     b.ret_void()
-    ends = [part for name, part in parts(step.recording.results).items() if name in ENDS]
+    ends = [part for name, part in entries_of(step.recording.results).items() if name in ENDS]
     b = _Builder(module, "run", 1)
     chunk, count = b.number("chunk"), b.number("count")
     take, over = b.append_basic_block(), b.alloca(ir.IntType(1))
@@ -336,8 +336,8 @@ def step_text(step: Any) -> str:
                 b.call(one, (b.context, worker, data, i, row))
                 ended = b.is_set(b.and_(b.entry(b.pointer("bad"), row, _BYTE), _BYTE(WRONG)))
                 for _, offset in ends:
-                    flag = b.load(b.at(b.row("results", row), offset), typ=ir.DoubleType())
-                    ended = b.or_(ended, b.fcmp_unordered("!=", flag, ir.DoubleType()(0)))
+                    flag = b.load(b.at(b.row("results", row), offset), typ=_BYTE)
+                    ended = b.or_(ended, b.is_set(flag))
                 b.store(ended, over)
         b.branch(take)
     b.catch(_POINTER(None))

@@ -20,12 +20,13 @@ from mjgym_fast.compiled_loop import ROWED, Context
 from mjgym_fast.errors import PLACE, said
 from mjgym_fast.machine_code import NO_STATE, NOT_FINITE
 from mjgym_fast.trace import SIZE
-from mjgym_fast.tracing import parts
+from mjgym_fast.tracing import entries_of
 from mjgym_fast.workers import Workers
 
 PARTS_PER_THREAD = 8
 TERMS = "terms/"
 OTHERS = Outcome._fields[1:5]
+NOTHING = (None,)
 
 Hook = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 6)
 """A compiled hook: see `mjgym_fast.machine_code.ARGUMENTS`."""
@@ -74,9 +75,9 @@ class Stepper:
         recording = step.recording
         self.memory = np.zeros(n, recording.memory)
         rows = self.memory if lead else self.memory[0, ...]
-        self.entries = {name: rows[name] for name in parts(recording.memory)}
+        self.entries = {name: rows[name] for name in entries_of(recording.memory)}
         self._views = dict(self.entries)
-        names = parts(recording.results)
+        names = entries_of(recording.results)
         self._terms = {x.removeprefix(TERMS): x for x in names if x.startswith(TERMS)}
         self._has_terms = "terms" in recording.hooks
         self._lay_out(())
@@ -167,10 +168,9 @@ class SingleStepper(Stepper):
         super().__init__(step, 1, (), 1)
         self._alone = _Alone(step.address("alone"))
         self.fields = np.array([field_address(data, model, x) for x in step.fields], dtype=np.int64)
-        results = parts(step.recording.results)
-        several = any(kind.shape for kind, _ in results.values())  # of players, in batches only
-        self._numbers = self.results if several else self.results.view(np.float64)
-        names = *results, *OTHERS  # those that are not computed come after the numbers
+        results = entries_of(step.recording.results)
+        self._scalar = not any(kind.shape for kind, _ in results.values())
+        names = *results, *OTHERS  # for those that are not computed, NOTHING follows
         self._choose = operator.itemgetter(*[min(names.index(x), len(results)) for x in OTHERS])
         self._kept["simulations"] = model, data
         self._set(
@@ -184,22 +184,15 @@ class SingleStepper(Stepper):
         """Make a control step of n physics steps, or only observe."""
         self._begin(view, action, where, n, target)
         self._alone(self._at)
-        values = self._numbers.tolist()
+        values = (self.results if self._scalar else self.results.copy()).item() + NOTHING
         terms = dict(zip(self._terms, values))  # noqa: B905  (`strict` takes half the time)
-        values.append(None)
-        reward, ends, cuts, success = self._choose(values)
-        if ends is not None:
-            ends = ends != 0
-        if cuts is not None:
-            cuts = cuts != 0
-        if success is not None:
-            success = success != 0
         bits = self._bad.item()
         if bits:
             self._warn()
         diverged = np.True_ if bits & NO_STATE else None
         not_finite = np.True_ if bits & NOT_FINITE else None
         shown = terms if self._has_terms else None
+        reward, ends, cuts, success = self._choose(values)  # sooner than by an asterisk
         return _outcome_of((shown, reward, ends, cuts, success, diverged, not_finite))
 
 
@@ -300,9 +293,8 @@ class BatchStepper(Stepper):
             masks = [(self._bad & bits) != 0 for bits in (NO_STATE, NOT_FINITE)]
             bad = [mask if mask.any() else None for mask in masks]
         terms = {name: self._result(full) for name, full in self._terms.items()}
-        reward, *flags = map(self._result, OTHERS)
-        flags = [None if x is None else x != 0 for x in flags]
-        return _outcome_of((terms if self._has_terms else None, reward, *flags, *bad))
+        shown = terms if self._has_terms else None
+        return _outcome_of((shown, *map(self._result, OTHERS), *bad))
 
     def _result(self, name: str) -> Array | None:
         return self.results[name].copy() if name in self.results.dtype.names else None

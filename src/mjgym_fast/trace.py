@@ -48,7 +48,7 @@ class Symbol:
 
 
 class Outside:
-    """What the functions of a control step refer to outside them.
+    """Fields and addresses that the functions of a control step refer to.
 
     Attributes:
         fields: places of fields of the simulation in the table of their addresses.
@@ -277,7 +277,7 @@ def text_of(value: Any, dtype: np.dtype[Any]) -> str:
 
 
 def layout(x: np.ndarray) -> tuple[Any, ...]:
-    """What tells an array's memory from another's."""
+    """The address, the shape and the steps of an array."""
     return x.ctypes.data, x.shape, x.strides
 
 

@@ -68,7 +68,7 @@ class TracedView(View):
         )  # fmt: skip
         self.memory = {
             name: inputs(trace, "%memory", offset, kind.shape, kind.base)
-            for name, (kind, offset) in parts(recording.memory).items()
+            for name, (kind, offset) in entries_of(recording.memory).items()
         }
 
     def _field(self, name: str) -> Array:
@@ -190,9 +190,9 @@ class NotedDraws:
         return self._draw("standard_exponential", size, scale)
 
 
-def parts(entries: np.dtype[Any]) -> dict[str, tuple[np.dtype[Any], int]]:
+def entries_of(memory: np.dtype[Any]) -> dict[str, tuple[np.dtype[Any], int]]:
     """The entries of a structured dtype: dtype and offset by name."""
-    return {name: part[:2] for name, part in (entries.fields or {}).items()}
+    return {name: entry[:2] for name, entry in (memory.fields or {}).items()}
 
 
 def inputs(
@@ -392,14 +392,16 @@ class Recorder:
             "truncated": lambda: task.truncated(view),
             "success": lambda: (goals or task).success(view),
         }
-        found = {f"terms/{name}": x for name, x in (terms or {}).items()}
-        found.update((hook, self._try(hook, work)) for hook, work in hooks.items())
-        arrays = {k: self._array(x, FLOAT) for k, x in found.items() if x is not None}
+        arrays = {f"terms/{name}": self._array(x, FLOAT) for name, x in (terms or {}).items()}
+        for hook, work in hooks.items():
+            if (value := self._try(hook, work)) is not None:
+                arrays[hook] = self._array(value, FLOAT if hook == "reward" else TRUTH)
         if arrays:
-            recording.results = np.dtype([(name, FLOAT, x.shape) for name, x in arrays.items()])
-        places = parts(recording.results)
+            cells = [(name, x.dtype, x.shape) for name, x in arrays.items()]
+            recording.results = np.dtype(cells, align=True)
+        places = entries_of(recording.results)
         results = [
-            Result(name.partition("/")[0], "%results", places[name][1], x)
+            Result(name.partition("/")[0], "%results", places[name][1], x, x.dtype)
             for name, x in arrays.items()
         ]
         if "reward" in arrays:
@@ -446,7 +448,8 @@ class Recorder:
 
     def _written(self, view: Any) -> list[Result]:
         """Results of `before_step`, which may also write the state."""
-        entries, known = self.task.before_step(view, self._action()), parts(self.recording.memory)
+        entries = self.task.before_step(view, self._action())
+        known = entries_of(self.recording.memory)
         fields = {k: x for k, x in entries.items() if k in STATE_FIELDS and k not in known}
         if fields and self._often:  # it would see what follows from the state before
             raise UntraceableError(f"writes {', '.join(fields)} before a control")
@@ -468,7 +471,7 @@ class Recorder:
 
     def _changed(self, hook: str, view: Any, entries: Mapping[str, Any]) -> list[Result]:
         """Results that write entries of the memory, which the view shows from then on."""
-        results, known = [], parts(self.recording.memory)
+        results, known = [], entries_of(self.recording.memory)
         for name, value in entries.items():
             if name not in known:
                 raise UntraceableError(f"writes {name}")

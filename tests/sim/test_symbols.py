@@ -10,7 +10,7 @@ from mjgym_fast.machine_code import FAILED, Code, Function, Result
 from mjgym_fast.stepping import Hook, address
 from mjgym_fast.symbols import Symbols
 from mjgym_fast.trace import Outside, Trace, UntraceableError
-from mjgym_fast.tracing import inputs, parts
+from mjgym_fast.tracing import entries_of, inputs
 
 RNG = np.random.default_rng(0)
 A, B, SQUARE = RNG.normal(size=(6, 7)), RNG.normal(size=(7, 4)), RNG.normal(size=(5, 5))
@@ -40,7 +40,7 @@ def laid_out(*arrays):
 
 def recorded(function, *arrays):
     """Its results on symbols, and the trace."""
-    trace, entries = Trace(Outside()), parts(laid_out(*arrays)).values()
+    trace, entries = Trace(Outside()), entries_of(laid_out(*arrays)).values()
     given = (inputs(trace, "%memory", offset, x.shape, x.base) for x, offset in entries)
     return function(*given), trace
 
@@ -55,7 +55,7 @@ def compiled(function, *arrays):
     for name, x in zip(kind.names, (*arrays, found), strict=True):
         memory[name] = x
     name = kind.names[-1]
-    results = [Result("hook", "%memory", parts(kind)[name][1], result, result.dtype)]
+    results = [Result("hook", "%memory", entries_of(kind)[name][1], result, result.dtype)]
     text = Function("hook", results, trace)
     outside = {name[1:]: x for x, name in trace.outside.names.items()}
     code = Code({"hook": text}, "", ["hook"], outside)
@@ -76,11 +76,12 @@ EXACT = {
     "the larger": (lambda x: np.maximum(x, x[..., ::-1]) - np.minimum(x, 0.5), ODD),
     "the larger of a constant": (lambda x: np.maximum(0.25, x) - np.minimum(np.inf, x), ODD),
     "the larger of no number": (lambda x: np.maximum(np.nan, x) + np.minimum(x, np.nan), ODD),
-    "clipped": (lambda x: np.clip(x, -0.5, None) + np.clip(x, 0.1, 0.2), LONG),
+    "clipped": (lambda x: np.clip(x, -0.5, None) + np.clip(x, 0.1, 0.2) + x.clip(x / 2, 1), LONG),
     "comparisons": (lambda x: np.where((x > 0) & ~(x >= 1) | (x == x), x, -x), ODD),
     "masks as numbers": (lambda x: np.astype(x > 0, np.float64) * 2 + (x < 0), LONG),
     "any and all": (lambda x: np.any(x > 2) * x + np.all(x < 3), LONG),
     "short sums": (lambda x: np.sum(x, axis=0) + np.add.reduce(x, 0) + x.sum(0), A),
+    "sums that keep an axis": (lambda x: np.add.reduce(x, axis=-1, keepdims=True) * x, A),
     "the largest": (lambda x: np.max(x, axis=-1) - np.min(x, axis=-1), A),
     "a norm": (lambda x: np.linalg.vector_norm(x, axis=-1, keepdims=True), A),
     "a product": (lambda x, y: x @ y, A, B),
