@@ -81,8 +81,8 @@ PIXELS = "pixels"
 """A part, and the packaged configuration of its runs."""
 
 METHODS: dict[str, tuple[str, ...]] = {
-    **{**CANDIDATES, "ppo": (), PIXELS: ()},
-    **dict.fromkeys(plan.PEERS, ()),
+    **CANDIDATES,
+    **dict.fromkeys(("ppo", *plan.PEERS, PIXELS), ()),
 }
 """The candidates, what they are compared with at equal CPU time, and learning from images."""
 

@@ -11,6 +11,7 @@ from types import FrameType
 from mjgym.util.packaged import assets
 from mjgym.util.processes import answered
 from mjgym_train.cli.seeds import MJGYM
+from training import sb3_peer
 
 FILES = assets() / "training"
 LARGE = f"--config={FILES / 'large.yaml'}"
@@ -83,9 +84,8 @@ CANDIDATE_CPU_MINUTES = 5.0
 CANDIDATE_SETTINGS = ("threads=1", "tensorboard=false", "keep_buffer=false")
 
 SEEDS = (0, 1, 2)
-PEER = "sb3-sac"
-PEERS = {PEER: "SAC", "sb3-ppo": "PPO"}
-"""Classes of stable-baselines3, by the name of the experiment."""
+PEERS = sb3_peer.ALGORITHMS
+PEER = next(iter(PEERS))
 EVALUATIONS = 40  # of a run: time resolution of reaching a score
 QUICK = (
     "evaluations=2",

@@ -22,7 +22,8 @@ import numpy as np
 import mjgym
 from mjgym_train import evaluation, metrics
 
-ALGORITHMS = "SAC", "PPO"
+ALGORITHMS = {"sb3-sac": "SAC", "sb3-ppo": "PPO"}
+"""Classes of stable-baselines3, by the name of the experiment."""
 EVALUATIONS = 40
 SCRIPT = "benchmarks/training/sb3_peer.py"
 
@@ -33,7 +34,7 @@ def train(
     seed: int,
     minutes: float,
     *,
-    algorithm: str = ALGORITHMS[0],
+    name: str = next(iter(ALGORITHMS)),
     cpu: bool = False,
     evaluations: int = EVALUATIONS,
     episodes: int = 20,
@@ -47,7 +48,7 @@ def train(
         out: folder to create.
         seed: of the run.
         minutes: of training.
-        algorithm: class of stable-baselines3.
+        name: of the experiment.
         cpu: whether these are CPU minutes of one thread, evaluations included.
         evaluations: number during training.
         episodes: of each.
@@ -65,10 +66,10 @@ def train(
     if cpu:
         torch.set_num_threads(1)
     out.mkdir(parents=True, exist_ok=True)
-    cls = getattr(stable_baselines3, algorithm)
+    cls = getattr(stable_baselines3, ALGORITHMS[name])
     model = cls("MlpPolicy", sb3.make_vec(id, 1, **env), seed=seed)
     own = evaluation.make(id, episodes, threads, **env)
-    seconds, name = 60 * minutes, f"sb3-{algorithm.lower()}"
+    seconds = 60 * minutes
 
     def act(observation: np.ndarray) -> np.ndarray:
         return np.asarray(model.predict(observation, deterministic=True)[0])
@@ -151,7 +152,8 @@ def main() -> None:
     """Read the command line, and train."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("id")
-    parser.add_argument("--algorithm", choices=ALGORITHMS, default=ALGORITHMS[0])
+    names = {cls: name for name, cls in ALGORITHMS.items()}
+    parser.add_argument("--algorithm", choices=names, default="SAC")
     parser.add_argument("--seed", type=int, default=0)
     length = parser.add_mutually_exclusive_group()
     length.add_argument("--minutes", type=float, default=30.0)
@@ -168,7 +170,7 @@ def main() -> None:
         options.out,
         options.seed,
         options.cpu_minutes or options.minutes,
-        algorithm=options.algorithm,
+        name=names[options.algorithm],
         cpu=options.cpu_minutes is not None,
         **(quick if options.quick else counts),
     )

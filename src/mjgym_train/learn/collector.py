@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mjgym.actions import UNLIMITED
+from mjgym.actions import drawable
 from mjgym.policies.network import joined
 from mjgym.policies.run_errors import ConfigError, RunError
 from mjgym.util.goal_entries import DESIRED
@@ -279,6 +279,5 @@ def _size(space: Any) -> Size:
 
 def _bounds(space: Any) -> tuple[np.ndarray, np.ndarray]:
     """Action bounds; infinite ones become -1 and 1."""
-    low = np.where(space.low > -UNLIMITED, space.low, -1.0).astype(np.float32)
-    high = np.where(space.high < UNLIMITED, space.high, 1.0).astype(np.float32)
-    return low, high
+    low, high = drawable(space.low, space.high)
+    return low.astype(np.float32), high.astype(np.float32)

@@ -34,13 +34,13 @@ def test_it_takes_a_few_seconds(rewards) -> None:
 
 def test_rates_move_the_grip_as_wanted_and_straighten_the_arm_otherwise() -> None:
     rng = np.random.default_rng(0)
-    task, wanted = rng.normal(size=(5, 4, 3)), rng.normal(size=(5, 3))
+    task, wanted = rng.normal(size=(5, 3, 4)), rng.normal(size=(5, 3))
     free = rng.normal(size=(5, 4))
     rates = ball_carrier._rates(task, wanted, free)
-    np.testing.assert_allclose((rates[:, None] @ task)[:, 0], wanted, atol=0.05)
+    np.testing.assert_allclose((task @ rates[..., None])[..., 0], wanted, atol=0.05)
     aside = rates - free  # the least change
     for one, change in zip(task, aside, strict=True):
-        left = np.linalg.svd(one.T)[2][3]  # what moves nothing
+        left = np.linalg.svd(one)[2][3]  # what moves nothing
         assert abs(left @ change) < 1e-9
 
 

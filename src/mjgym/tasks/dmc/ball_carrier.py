@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from mjgym.controllers.linear_algebra import solve, times
+from mjgym.rotations import smallest_angle
+
 # The arm, see assets/dmc/common/planar_arm.xml. Links: upper, middle and lower arm, hand.
 ROOT = np.array([0.0, 0.4])  # m, x and z
 LENGTHS = np.array([0.18, 0.15, 0.12])  # m, of the links before the hand
@@ -62,15 +65,15 @@ def carry(observation: Mapping[str, Any]) -> np.ndarray:
     wanted = np.where(held, GAIN * (target - ball), follow)
     speed = np.linalg.norm(wanted, axis=-1, keepdims=True)
     wanted *= np.minimum(1, np.where(held, CARRYING, FASTEST) / np.maximum(speed, 1e-9))
-    down = np.clip(TURN_GAIN * _wrapped(np.pi - turns[..., 3:]), -TURNING, TURNING)
+    down = np.clip(TURN_GAIN * smallest_angle(np.pi - turns[..., 3:], 2 * np.pi), -TURNING, TURNING)
     weight = np.where(held, 0.0, TURN_WEIGHT)
 
     moves = _across(grip[..., None, :] - joints)  # m/rad, of the grip
-    task = np.concatenate([moves, np.broadcast_to(weight[..., None], moves[..., :1].shape)], -1)
+    task = np.concatenate([moves, np.broadcast_to(weight[..., None], moves[..., :1].shape)], -1).mT
     wanted = np.concatenate([wanted, weight * down], -1)
     straighten = -STRAIGHTEN * BENT * angles
     beyond = (np.abs(angles) > LIMITS) & (_rates(task, wanted, straighten) * angles > 0)
-    rates = _rates(np.where(beyond[..., None], 0.0, task), wanted, straighten)
+    rates = _rates(np.where(beyond[..., None, :], 0.0, task), wanted, straighten)
 
     lever = joints + CENTRES[:, None] * links
     lever = lever[..., None, :, 0] - joints[..., :, None, 0]
@@ -87,20 +90,14 @@ def _across(r: np.ndarray) -> np.ndarray:
     return np.stack([-r[..., 1], r[..., 0]], -1)
 
 
-def _wrapped(angle: np.ndarray) -> np.ndarray:
-    wrapped: np.ndarray = (angle + np.pi) % (2 * np.pi) - np.pi
-    return wrapped
-
-
 def _rates(task: np.ndarray, wanted: np.ndarray, free: np.ndarray) -> np.ndarray:
     """Rates of the joints, (..., 4), by damped least squares.
 
     Args:
-        task: what each joint moves, (..., 4, 3).
+        task: what each joint moves, (..., 3, 4).
         wanted: what is to move, (..., 3).
         free: rates to take as far as they leave the task alone, (..., 4).
     """
-    square = np.swapaxes(task, -1, -2) @ task + DAMPED**2 * np.eye(3)
-    missing = wanted - (free[..., None, :] @ task)[..., 0, :]
-    rates: np.ndarray = free + (task @ np.linalg.solve(square, missing[..., None]))[..., 0]
+    square = task @ task.mT + DAMPED**2 * np.eye(3)
+    rates: np.ndarray = free + times(task.mT, solve(square, wanted - times(task, free)))
     return rates

@@ -13,7 +13,7 @@ import numpy as np
 from mjgym.arrays import Array, columns, drawn_row, total
 from mjgym.mjcf import Spec, add, remove
 from mjgym.robots.legged_robots import LeggedRobot
-from mjgym.rotations import norm, squared_norm
+from mjgym.rotations import norm, smallest_angle, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register
 from mjgym.tasks.legged.joystick import Joystick
@@ -236,7 +236,7 @@ class HumanoidJoystick(Joystick):
             "number": number,
             "held": xp.where(over, 0.0, held),
             "next_command": xp.where(over[..., None], self._commanded(v, number), m["command"]),
-            "next_phase": (turned + pi) % (2 * pi) - pi,
+            "next_phase": smallest_angle(turned, 2 * pi),
         }
 
     # Reward and end.

@@ -14,7 +14,7 @@ import numpy as np
 
 from mjgym.arrays import Array, drawn_row, total
 from mjgym.mjcf import Spec, add
-from mjgym.rotations import Z_ROW, norm, squared_norm
+from mjgym.rotations import Z_ROW, norm, smallest_angle, squared_norm
 from mjgym.sim import SingleView, View
 from mjgym.task import Arrays, Signal, register_variants, variant, vector_names
 from mjgym.tasks.legged.legged_task import (
@@ -235,7 +235,7 @@ class Velocity(CommandedTask, ServoTask):
     def _as_commanded(self, v: View, drawn: Array, turning: Array) -> Array:
         """The command of a row: its heading becomes a turning rate, standing comes last."""
         xp = v.xp
-        error = (drawn[..., TARGET] - self.heading(v) + pi) % (2 * pi) - pi
+        error = smallest_angle(drawn[..., TARGET] - self.heading(v), 2 * pi)
         low, high = self.ang_vel_z
         if self.command_curriculum:
             low, high = (self.drawn_numbers(v, "stage")[..., k] for k in (1, 2))
