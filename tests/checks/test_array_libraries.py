@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from helpers.lanes import mostly_nightly
-from helpers.registered import ids_as_parameters, registered_task
-from mjgym import registry, rotations
+from helpers.registered import ids_as_parameters, packaged_ids, registered_task
+from mjgym import rotations
 from mjgym.checks.array_libraries import CLOSE, failures
 from mjgym.loop.bound_task import BoundTask
 from mjgym.loop.episode import Episodes
@@ -60,7 +60,7 @@ FIELDS = [
     ("soccer/boxhead-2v2-v0", {"opponent": "helpers.opponents:waits"}),
     ("soccer/boxhead-1v1-v0", {"opponent": "still", "ends_on_goal": False, "box": True}),
 ]
-CASES = [(id, {}) for id in registry.ids()] + FIELDS
+CASES = [(id, {}) for id in packaged_ids()] + FIELDS
 STEPS = 3  # with random actions, so that the state and the memory are no start's
 
 

@@ -15,7 +15,8 @@ import pytest
 import mjgym
 from helpers.guide_code import SHORTER, write_modules
 from helpers.places import ASSETS, ROOT, SCRIPTS
-from helpers.suite import gymnasium_checker, packaged_ids
+from helpers.registered import packaged_ids
+from helpers.suite import gymnasium_checker
 from mjgym.util.packaged import install
 
 README = ROOT / "README.md"

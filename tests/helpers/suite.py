@@ -9,7 +9,6 @@ import gymnasium
 import numpy as np
 from gymnasium.utils.env_checker import check_env
 
-import mjgym
 from helpers.places import DATA
 from helpers.registered import registered_task
 from helpers.toys import Room
@@ -25,15 +24,6 @@ OF_DOMAINS = [*{id.partition("-")[0]: id for id in reversed(IDS)}.values()]
 
 # The recorder's seed, and the episodes that it started before the ones it counted.
 SEED, UNCOUNTED, COUNTED = 7, 25, 200
-
-
-def packaged_ids() -> set[str]:
-    """The ids that come with the package: other tests register some of their own."""
-    return {
-        id
-        for id in mjgym.registry.ids()
-        if mjgym.registry.registration(id).task_class.__module__.startswith("mjgym.tasks.")
-    }
 
 
 def task(name: str) -> Task:

@@ -21,7 +21,7 @@ from helpers.guide_code import need, needs_gl, pages, program, sections
 from helpers.guide_code import run as run_code
 from helpers.lanes import mostly_nightly
 from helpers.places import ASSETS, ROOT, SCRIPTS, SOURCE
-from helpers.suite import packaged_ids
+from helpers.registered import packaged_ids
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 

@@ -9,9 +9,8 @@ pytest.importorskip("llvmlite", reason='needs llvmlite: pip install -e ".[fast]"
 
 from helpers.lanes import mostly_nightly
 from helpers.numpy_hooks import in_numpy
-from helpers.registered import registered_task
+from helpers.registered import packaged_ids, registered_task
 from helpers.rollouts import equal
-from mjgym import registry
 from mjgym.envs.env import Env
 from mjgym.envs.vector import VectorEnv
 from mjgym.task import GoalTask
@@ -37,7 +36,7 @@ def played(env, steps, dtype):
     return seen, env.get_state()
 
 
-CASES = list(itertools.product(registry.ids(), SETTINGS))
+CASES = list(itertools.product(packaged_ids(), SETTINGS))
 
 
 @pytest.mark.parametrize(

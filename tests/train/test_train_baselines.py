@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers.lanes import lane
-from helpers.suite import packaged_ids
+from helpers.registered import packaged_ids
 from helpers.training_runs import ID, mjgym_
 from mjgym.policies import trained
 from mjgym_train import baselines, evaluation, metrics

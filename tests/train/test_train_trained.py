@@ -17,7 +17,7 @@ import typer
 import yaml
 
 from helpers import training_runs
-from helpers.suite import packaged_ids
+from helpers.registered import packaged_ids
 from helpers.training_runs import ID, mjgym_
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
