@@ -26,13 +26,15 @@ LIMITS = np.array([np.inf, 2.3, 2.3, 2.0])  # rad, a little inside the joints' r
 BENT = np.array([0.0, 1.0, 1.0, 1.0])  # joints to straighten: all but the root
 
 BETWEEN = 0.025, 0.055, 0.108  # m, of a ball between the digits: most aside; along the hand
-TOUCHED, STILL = 0.2, 1.0  # ln(1 + force (N)) on the digits and rad/s, of a closed hand
-HOVER, ABOVE, SLOPE = 0.065, 0.008, 4.0  # m above a ball that is farther to the side than ABOVE
+TOUCHED, STILL = 0.2, 1.3  # ln(1 + force (N)) on the digits and rad/s, of a closed hand
+HOVER, ABOVE, SLOPE = 0.09, 0.008, 4.3  # m above a ball that is farther to the side than ABOVE
 REACH = 0.4  # m from the middle: beyond it there are ramps
-FLOOR = 0.024  # m, lowest grip
-GAIN, TURN_GAIN, STRAIGHTEN = 20.0, 10.0, 2.0  # 1/s
+FLOOR = 0.025  # m, lowest grip
+GAIN, TURN_GAIN, STRAIGHTEN = 17.0, 10.0, 2.0  # 1/s
 FASTEST, CARRYING, TURNING = 2.5, 2.0, 8.0  # m/s, m/s, rad/s
-FASTEST_BALL = 1.5  # m/s, to which the hand keeps up
+FASTEST_BALL = 1.65  # m/s, to which the hand keeps up
+LYING, BESIDE = 0.05, 0.06  # m, of a ball on the arm: at least so high, within so much of a link
+SHAKE = 5.0  # 1/s, at which the arm rises and straightens to let it fall
 DAMPED = 0.03  # m, of least squares
 TURN_WEIGHT = 0.1  # m/rad, of the hand's direction beside its place; none while it carries
 FEEDBACK = 0.2  # of the rates, as a share of the damping
@@ -75,6 +77,9 @@ def carry(observation: Mapping[str, Any]) -> np.ndarray:
     beyond = (np.abs(angles) > LIMITS) & (_rates(task, wanted, straighten) * angles > 0)
     rates = _rates(np.where(beyond[..., None, :], 0.0, task), wanted, straighten)
 
+    lies = ~held & (ball[..., 1:] > LYING) & (_distance(ball, joints) < BESIDE)
+    rates = np.where(lies, -SHAKE * angles, rates)
+
     lever = joints + CENTRES[:, None] * links
     lever = lever[..., None, :, 0] - joints[..., :, None, 0]
     load = (np.triu(np.ones((4, 4))) * lever * WEIGHTS).sum(-1)
@@ -88,6 +93,16 @@ def carry(observation: Mapping[str, Any]) -> np.ndarray:
 def _across(r: np.ndarray) -> np.ndarray:
     """Vectors, (..., 2), a quarter of a turn on."""
     return np.stack([-r[..., 1], r[..., 0]], -1)
+
+
+def _distance(point: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Distance, (..., 1), of a point, (..., 2), from the nearest of the lines between ends, (..., n, 2)."""
+    start, along = ends[..., :-1, :], np.diff(ends, axis=-2)
+    offset = point[..., None, :] - start
+    share = np.clip((offset * along).sum(-1) / (along * along).sum(-1), 0, 1)
+    away = np.linalg.norm(offset - share[..., None] * along, axis=-1)
+    nearest: np.ndarray = away.min(-1, keepdims=True)
+    return nearest
 
 
 def _rates(task: np.ndarray, wanted: np.ndarray, free: np.ndarray) -> np.ndarray:
