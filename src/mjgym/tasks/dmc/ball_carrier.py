@@ -67,7 +67,10 @@ def carry(observation: Mapping[str, Any]) -> np.ndarray:
     wanted = np.where(held, GAIN * (target - ball), follow)
     speed = np.linalg.norm(wanted, axis=-1, keepdims=True)
     wanted *= np.minimum(1, np.where(held, CARRYING, FASTEST) / np.maximum(speed, 1e-9))
-    down = np.clip(TURN_GAIN * smallest_angle(np.pi - turns[..., 3:], 2 * np.pi), -TURNING, TURNING)
+    # The hand turns down the way round that leaves the joints after the root least bent.
+    bend = angles[..., 1:].sum(-1, keepdims=True)
+    turn = smallest_angle(np.pi - angles[..., :1], 2 * np.pi) - bend
+    down = np.clip(TURN_GAIN * turn, -TURNING, TURNING)
     weight = np.where(held, 0.0, TURN_WEIGHT)
 
     moves = _across(grip[..., None, :] - joints)  # m/rad, of the grip
@@ -96,7 +99,7 @@ def _across(r: np.ndarray) -> np.ndarray:
 
 
 def _distance(point: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Distance, (..., 1), of a point, (..., 2), from the nearest of the lines between ends, (..., n, 2)."""
+    """Distance, (..., 1), of a point, (..., 2), to the nearest link between ends, (..., n, 2)."""
     start, along = ends[..., :-1, :], np.diff(ends, axis=-2)
     offset = point[..., None, :] - start
     share = np.clip((offset * along).sum(-1) / (along * along).sum(-1), 0, 1)
