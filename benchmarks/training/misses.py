@@ -27,7 +27,7 @@ REASONS = {
     "dog-walk": _DOG,
     "hopper-hop": "Its gait earns 0.6 in a third of the steps, and nothing in the others.",
     "humanoid-run": _HUMANOID,
-    "humanoid-stand": "The curve still rises.",
+    "humanoid-stand": "The curve still rises: 841 after 40 CPU minutes of decisions for two steps.",
     "humanoid-walk": _HUMANOID,
 }
 
