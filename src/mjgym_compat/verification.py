@@ -15,6 +15,7 @@ from mjgym.datasets.recording import State
 from mjgym.envs.players import PlayersVectorEnv
 from mjgym.envs.vector import VectorEnv
 from mjgym.loop.states import first_memory
+from mjgym.sim.bounds import Bounds
 from mjgym.sim.fields import KINDS
 from mjgym.task import Task
 from mjgym.util.suggestions import or_else
@@ -284,6 +285,8 @@ def _adopt_numbers(ours: mujoco.MjModel, published: Published, agreement: Agreem
                     a, b = here[i : i + 1].ravel()[used], there[j].ravel()[used]
                     agreement.note("model", name, a, b)
                     a[:] = b
+    # Boxes of bodies lie in the frames of their inertias, which may be others now.
+    Bounds(ours, np.flatnonzero(ours.body_weldid[ours.geom_bodyid])).update(ours)
 
 
 def _numbers(model: Any, prefix: str, count: int) -> list[str]:

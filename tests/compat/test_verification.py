@@ -109,6 +109,14 @@ def test_published_environments_agree_live(id):
     assert found.steps, found
 
 
+@pytest.mark.slow
+def test_collision_boxes_lie_in_the_frames_of_adopted_inertias():
+    pytest.importorskip("robosuite.macros")
+    # A hammer on the table, whose handle begins to touch it within the first control step.
+    found = verification.verify("robosuite/TwoArmHandover-v0", [12482921], 3)
+    assert found.holds, found
+
+
 IMAGES = (
     *("dmc/dog-run-v0", "dmc/dog-fetch-v0", "dmc/walker-walk-v0", "locomotion/rodent-run_gaps-v0"),
     *("locomotion/rodent-escape_bowl-v0", "locomotion/rodent-two_touch-v0"),
