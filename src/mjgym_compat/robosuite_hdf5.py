@@ -9,7 +9,7 @@ such as object sizes, come from `model_file`.
 import dataclasses
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import gymnasium
@@ -21,6 +21,7 @@ from mjgym.datasets.formats import About, Demonstrations, require_plain
 from mjgym.datasets.hdf5_files import File
 from mjgym.datasets.recording import DAMAGE, DemonstrationError, Episode, Recording, State, place
 from mjgym.loop.states import first_memory
+from mjgym.mjcf.elements import Spec
 from mjgym.mjcf.size_limits import require_bounded_text, require_self_contained
 from mjgym.sim.fields import QPOS, QVEL, rows
 from mjgym.util.suggestions import or_else
@@ -29,6 +30,7 @@ ROBOSUITE = 1  # robomimic's EnvType
 # Names of versions before 1.5, with unnamed grippers on single arms.
 OLD_GRIPPER = re.compile(r"^gripper(\d)_(?!right_|left_)")
 DRAWN = ("geom_size", "geom_pos", "geom_quat", "geom_friction", "body_pos", "body_quat", "site_pos")
+DIGITS = 1e-4  # relative, of masses from a recorded XML
 # Renamed arguments of `robosuite.make`.
 RENAMED = {"camera_depth": "camera_depths"}
 GONE = ("gripper_visualization",)
@@ -254,14 +256,27 @@ class RecordedModel:
         )
         for field in [field for field in DRAWN if field in task.varies]:
             kind, _, attribute = field.partition("_")
-            elements = map(getattr(self._model, kind), range(getattr(self._model, f"n{kind}")))
-            for element in elements:
-                drawn = element.name and not element.name.startswith(fixed)
-                counterpart = getattr(spec, kind)(element.name) if drawn else None
-                if counterpart is not None:
-                    setattr(counterpart, attribute, getattr(element, attribute))
+            for element, counterpart in self._shared(kind, spec, fixed):
+                setattr(counterpart, attribute, getattr(element, attribute))
         model = spec.compile()
+        if "body_mass" in task.varies:  # where densities are drawn as well; meshes are not read
+            for body, counterpart in self._shared("body", spec, fixed):
+                here = model.body(body.name)
+                meshes = model.geom_type[model.geom_bodyid == here.id] == mujoco.mjtGeom.mjGEOM_MESH
+                if not meshes.any() and not np.isclose(body.mass, here.mass, rtol=DIGITS):
+                    counterpart.explicitinertial, counterpart.mass = True, body.mass.item()
+                    for attribute in ("ipos", "iquat", "inertia"):
+                        setattr(counterpart, attribute, getattr(body, attribute))
+            model = spec.compile()
         return {name: np.array(getattr(model, name)[: len(state[name])]) for name in task.varies}
+
+    def _shared(self, kind: str, spec: Spec, fixed: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:
+        """Named elements of the recorded model that ours has too, and ours, but for prefixes."""
+        for element in map(getattr(self._model, kind), range(getattr(self._model, f"n{kind}"))):
+            if element.name and not element.name.startswith(fixed):
+                counterpart = getattr(spec, kind)(element.name)
+                if counterpart is not None:
+                    yield element, counterpart
 
 
 def _without_files(xml: str) -> str:
@@ -276,5 +291,5 @@ def _without_files(xml: str) -> str:
     compiler = root.find("compiler")
     compiler = etree.SubElement(root, "compiler") if compiler is None else compiler
     for name in ("boundmass", "boundinertia"):
-        compiler.set(name, "0.001")
+        compiler.set(name, "1e-9")  # of bodies that lack their meshes
     return str(etree.tostring(root, encoding="unicode"))

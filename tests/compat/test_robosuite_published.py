@@ -13,6 +13,7 @@ import mjgym_compat
 import mjgym_compat.robosuite as ours
 from helpers.guide_code import FOLDER, program
 from helpers.lanes import mostly_nightly
+from mjgym_compat.robosuite_hdf5 import RecordedModel
 
 # A module of it: the folder of the tabletop's tests is a package of its name.
 pytest.importorskip("robosuite.macros", reason='needs pip install -e ".[robosuite]"')
@@ -66,6 +67,19 @@ def test_each_patch_restores_what_robosuite_expects():
     dofs = arm.qvel_index
     np.testing.assert_array_equal(arm.mass_matrix, full[np.ix_(dofs, dofs)])
     assert env.sim.data.qM.shape == data.M.shape
+
+
+@pytest.mark.parametrize(
+    ("name", "body"), [("TwoArmHandover", "hammer_root"), ("Lift", "cube_main")]
+)
+def test_a_recorded_model_tells_masses(name, body):
+    env, here = make(name), gymnasium.make(f"robosuite/{name}-v0").unwrapped
+    env.reset(), here.reset(seed=0)
+    theirs, i = env.sim.model._model.body(body), here.model.body(body).id
+    drawn = RecordedModel(env.sim.model.get_xml()).drawn(here)
+    assert drawn["body_mass"][i] == pytest.approx(theirs.mass.item(), rel=1e-4)
+    assert drawn["body_inertia"][i] == pytest.approx(theirs.inertia, rel=1e-3)
+    env.close(), here.close()
 
 
 def test_patches_can_be_applied_again():
