@@ -30,7 +30,6 @@ ROBOSUITE = 1  # robomimic's EnvType
 # Names of versions before 1.5, with unnamed grippers on single arms.
 OLD_GRIPPER = re.compile(r"^gripper(\d)_(?!right_|left_)")
 DRAWN = ("geom_size", "geom_pos", "geom_quat", "geom_friction", "body_pos", "body_quat", "site_pos")
-DIGITS = 1e-4  # relative, of masses from a recorded XML
 # Renamed arguments of `robosuite.make`.
 RENAMED = {"camera_depth": "camera_depths"}
 GONE = ("gripper_visualization",)
@@ -258,16 +257,14 @@ class RecordedModel:
             kind, _, attribute = field.partition("_")
             for element, counterpart in self._shared(kind, spec, fixed):
                 setattr(counterpart, attribute, getattr(element, attribute))
-        model = spec.compile()
-        if "body_mass" in task.varies:  # where densities are drawn as well; meshes are not read
+        if "body_mass" in task.varies:  # densities may be drawn as well; meshes are not read
             for body, counterpart in self._shared("body", spec, fixed):
-                here = model.body(body.name)
-                meshes = model.geom_type[model.geom_bodyid == here.id] == mujoco.mjtGeom.mjGEOM_MESH
-                if not meshes.any() and not np.isclose(body.mass, here.mass, rtol=DIGITS):
+                geoms = [geom.type for geom in counterpart.geoms]
+                if geoms and mujoco.mjtGeom.mjGEOM_MESH not in geoms:
                     counterpart.explicitinertial, counterpart.mass = True, body.mass.item()
                     for attribute in ("ipos", "iquat", "inertia"):
                         setattr(counterpart, attribute, getattr(body, attribute))
-            model = spec.compile()
+        model = spec.compile()
         return {name: np.array(getattr(model, name)[: len(state[name])]) for name in task.varies}
 
     def _shared(self, kind: str, spec: Spec, fixed: tuple[str, ...]) -> Iterator[tuple[Any, Any]]:

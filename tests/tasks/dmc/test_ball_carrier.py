@@ -52,3 +52,12 @@ def test_it_is_for_balls_that_it_sees() -> None:
     assert Ball(insert=True).scripted_policy() is None
     with pytest.raises(ValueError, match="fully_observable: the script has to see the ball"):
         Ball(fully_observable=False).scripted_policy()
+
+
+def test_the_distance_to_links_is_that_to_the_nearest_of_their_points() -> None:
+    rng = np.random.default_rng(1)
+    point, ends = rng.normal(size=(5, 2)), rng.normal(size=(5, 4, 2))
+    share = np.linspace(0, 1, 10_001)[:, None]
+    dense = ends[:, :-1, None] * (1 - share) + ends[:, 1:, None] * share
+    nearest = np.linalg.norm(point[:, None, None] - dense, axis=-1).min((1, 2))
+    np.testing.assert_allclose(ball_carrier._distance(point, ends)[:, 0], nearest, atol=1e-6)

@@ -2,7 +2,7 @@
 
 The hand follows the ball from above, comes down around it, closes, and takes it to the target.
 Joints turn at the rates that move the grip that way (damped least squares), and those that do not
-matter for it straighten the arm.
+matter for it straighten the arm. A ball that lies on the arm is let fall.
 """
 
 from collections.abc import Mapping
